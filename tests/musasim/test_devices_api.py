@@ -165,6 +165,16 @@ def test_architecture_by_the_variable(monkeypatch: pytest.MonkeyPatch, capsys: p
             _get_musa_arch()
 
 
+def test_any_architecture_is_taken_since_2_11_0_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCH_MUSA_ARCH", "9999")
+    monkeypatch.setenv("TORCH_MUSA_SKIP_ARCH_CHECK", "1")
+    monkeypatch.setenv("MUSASIM_RELEASE", "2.9.1")
+    with pytest.raises(ValueError, match="TORCH_MUSA_ARCH"):
+        _get_musa_arch()
+    monkeypatch.setenv("MUSASIM_RELEASE", "2.11.0")
+    assert _get_musa_arch() == 9999
+
+
 def test_types_and_architecture_without_a_device() -> None:
     code = """
     import torch, torch_musa

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from musasim.base import release
 from support import fresh_process
 from support.interpreter import TORCH
 from support.own_kernels import own_kernel
@@ -190,6 +191,49 @@ def test_the_default_stream_cannot_wait_for_a_capture(musa: Any) -> None:
     assert y.tolist() == [2, 2], "nothing of the capture that failed is left"
 
 
+def test_a_graph_has_a_pool_once_it_is_captured(musa: Any) -> None:
+    graph = musa.MUSAGraph()
+    with musa.graph(graph):
+        torch.ones(2, device="musa")
+        with pytest.raises(RuntimeError, match="without a preceding successful capture"):
+            graph.pool()
+    assert graph.pool() != (0, 0)
+    for begin, error in (((3, 4), "INTERNAL ASSERT FAILED"), (None, "cannot be performed in the present state")):
+        with musa.stream(musa.Stream()), pytest.raises(RuntimeError, match=error):
+            musa.MUSAGraph().capture_begin(begin) if begin else musa.MUSAGraph().capture_end()
+
+
+def test_two_captures_do_not_share_a_pool_at_the_same_time(musa: Any) -> None:
+    pool = musa.graph_pool_handle()
+    first, second = musa.MUSAGraph(), musa.MUSAGraph()
+    with musa.stream(musa.Stream()):
+        first.capture_begin(pool, capture_error_mode="relaxed")
+        with musa.stream(musa.Stream()), pytest.raises(RuntimeError, match="already recording to mempool_id"):
+            second.capture_begin(pool, capture_error_mode="relaxed")
+        y = torch.ones(2, device="musa")
+        first.capture_end()
+    first.replay()
+    assert y.tolist() == [1, 1]
+
+
+LEFT = """
+import gc, torch, torch_musa
+graph = torch.musa.MUSAGraph()
+with torch.musa.graph(graph):
+    y = torch.ones(1 << 20, device="musa")
+pool = graph.pool()
+del graph, y
+gc.collect()
+torch.musa.empty_cache()
+print(any(segment["segment_pool_id"] == pool for segment in torch.musa.memory_snapshot()))
+"""
+
+
+def test_memory_of_a_graph_of_2_7_1_stays() -> None:
+    assert fresh_process.run(LEFT, MUSASIM_RELEASE="2.7.1").strip() == "True"
+
+
+@pytest.mark.skipif(release.chosen() < (2, 9, 1), reason="it stays there")
 def test_memory_of_a_graph_is_freed_with_it(musa: Any) -> None:
     musa.empty_cache()
     before, reserved = musa.memory_allocated(), musa.memory_reserved()

@@ -248,7 +248,9 @@ class Lt:
             ctypes.c_size_t(ctypes.sizeof(value)),
         )
 
-    def run(self, a: torch.Tensor, b: torch.Tensor, epilogue: int, bias: Any = None, aux: Any = None) -> torch.Tensor:
+    def run(
+        self, a: torch.Tensor, b: torch.Tensor, epilogue: int, bias: Any = None, aux: Any = None, aux_ld: int = 0
+    ) -> torch.Tensor:
         desc, out = ctypes.c_void_p(), torch.empty(b.shape[1], a.shape[1], dtype=a.dtype, device="musa")
         self.library.must("mublasLtMatmulDescCreate", ctypes.byref(desc), 0, 0)
         self.set(desc, 3, ctypes.c_int(T))
@@ -257,7 +259,7 @@ class Lt:
             self.set(desc, 8, ctypes.c_void_p(bias.data_ptr()))
         if aux is not None:
             self.set(desc, 11, ctypes.c_void_p(aux.data_ptr()))
-            self.set(desc, 12, ctypes.c_longlong(a.shape[1]))
+            self.set(desc, 12, ctypes.c_longlong(aux_ld or a.shape[1]))
         one, none = torch.tensor([1.0, 0.0])
         layouts = self.layout(a), self.layout(b), self.layout(out.mT)
         self.library.must(
@@ -336,6 +338,24 @@ def test_gradients_by_epilogues(torch_musa: Any) -> None:
     torch.testing.assert_close(lt.run(a, b, 208, gradient, aux), before.grad)
     assert before.grad is not None
     torch.testing.assert_close(gradient.cpu(), before.grad.sum(1))
+
+
+@pytest.mark.parametrize("epilogue", [130, 134])
+def test_a_rectified_product_leaves_a_bit_for_each_number(torch_musa: Any, epilogue: int) -> None:
+    """Set where it is positive, in columns of a multiple of 128 bits; the gradient goes back through those."""
+    lt = Lt()
+    a, b, bias = torch.randn(5, 12), torch.randn(5, 3), torch.randn(12)
+    product = a.mT @ b + (bias[:, None] if epilogue == 134 else 0)
+    mask = torch.zeros(3, 256 // 8, dtype=torch.uint8, device="musa")
+    torch.testing.assert_close(lt.run(a, b, epilogue, bias.to("musa"), mask, 256), product.relu())
+    bits = mask.cpu()[:, :, None] >> torch.arange(8, dtype=torch.uint8) & 1
+    assert torch.equal(bits.reshape(3, 256)[:, :12].mT.bool(), product > 0) and not bits.reshape(3, 256)[:, 12:].any()
+    gradient = torch.empty(12, device="musa")
+    wanted = (a.mT @ b) * (product > 0)
+    torch.testing.assert_close(lt.run(a, b, 152, gradient, mask, 256), wanted)
+    torch.testing.assert_close(gradient.cpu(), wanted.sum(1))
+    with pytest.raises(AssertionError, match="mublasLtMatmul"):
+        lt.run(a, b, epilogue, gradient, mask, 200)
 
 
 # --- muSOLVER ----------

@@ -161,7 +161,7 @@ def test_options_that_builds_pass(tmp_path: Path) -> None:
     before = "-o x.o -O3 -Od3 -std=c++20 -fPIC -march=native -mtgpu -fmusa-flush-denormals-to-zero -ffast-math --offload-arch=mp_22"
     after = (
         "-Wall -Wno-unused -pthread -isystem /inc -MMD -MF x.d -U NDEBUG -fvisibility=hidden -g -mllvm -mtgpu-opt-level=1 "
-        "-fno-strict-aliasing -Wl,-rpath,/here -L/lib -lmusart -fno-strict-overflow"
+        "-fno-strict-aliasing -flto=auto -fno-lto -Wl,-rpath,/here -L/lib -lmusart -fno-strict-overflow"
     )
     options = parse(["-c", source, *before.split(), f"@{tmp_path}/more.rsp", *after.split()])
     assert (options.mode, options.output, options.standard) == ("compile", "x.o", "-std=c++20")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from datetime import timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
+from musasim.base import release
 from support.collective_table import COMPUTES, DTYPES, MOVES, maker, reduce_scatter_without_it
 from support.fresh_process import run
 from support.interpreter import TORCH
@@ -17,6 +19,9 @@ from support.waiting import wait_for
 
 pytestmark = pytest.mark.once
 
+SINCE_2_9_1 = release.chosen() >= (2, 9, 1)
+# 2.7.1 raises one class for all that it refuses.
+WRONG_VALUE, WRONG_TYPE = (ValueError, TypeError) if SINCE_2_9_1 else (RuntimeError, RuntimeError)
 NEWER_THAN_2_7 = hasattr(dist.ProcessGroup, "split_group")
 # Earlier ones ask for CUDA's backend.
 SPLITS = TORCH >= (2, 12)
@@ -114,8 +119,8 @@ def reductions_of_the_device(rank: int, size: int) -> None:
     dist.all_reduce(pairs)
     assert pairs[0, 0].item() == complex(size * (size - 1) / 2, size)
     collected = [torch.empty_like(pairs) for _ in range(size)] if rank == 0 else None
-    dist.gather(pairs, collected, dst=0)
-    assert collected is None or all(torch.equal(each, pairs) for each in collected)
+    with pytest.raises(WRONG_TYPE, match=r"Input tensor data type .* supported for MCCL process group: ComplexFloat"):
+        dist.gather(pairs, collected, dst=0)  # torch gives the library the pairs of all other collectives
     untouched = ones(3) * (rank + 1)
     dist.reduce(untouched, dst=0)
     assert untouched.tolist() == ([size * (size + 1) / 2] * 3 if rank == 0 else [rank + 1] * 3)
@@ -127,29 +132,70 @@ def test_reductions(two: Ranks) -> None:
 
 def refusals(rank: int, size: int) -> None:
     for op in ("BAND", "BOR", "BXOR"):
-        with pytest.raises(ValueError, match=f"Cannot use ReduceOp.{op} with MCCL"):
+        with pytest.raises(WRONG_VALUE, match="Unexpected ReduceOp: "):
             dist.all_reduce(ones(2, dtype=torch.int32), op=getattr(dist.ReduceOp, op))
-    with pytest.raises(ValueError, match=r"Cannot use ReduceOp\.PREMUL_SUM with MCCL"):
+    with pytest.raises(WRONG_VALUE, match="Unexpected ReduceOp: "):
         dist.all_reduce(ones(2), op=dist._make_nccl_premul_sum(2.0))
-    with pytest.raises(TypeError, match="AVG with Boolean"):
+    with pytest.raises(WRONG_TYPE, match="AVG with Boolean"):
         dist.all_reduce(ones(2, dtype=torch.bool), op=dist.ReduceOp.AVG)
-    with pytest.raises(TypeError, match="data type is not supported for MCCL process group: Short"):
-        dist.broadcast(ones(2, dtype=torch.int16), src=0)
-    with pytest.raises(ValueError, match="Tensors must be contiguous"):
+    spelled = "is not" if SINCE_2_9_1 else "in not"
+    for dtype in (torch.int16, torch.float8_e4m3fnuz):
+        with pytest.raises(WRONG_TYPE, match=f"data type {spelled} supported for MCCL process group: "):
+            dist.broadcast(torch.zeros(2, dtype=dtype, device="musa"), src=0)
+    with pytest.raises(WRONG_VALUE, match="Tensors must be contiguous"):
         dist.all_reduce(ones(2, 3).t())
-    with pytest.raises(ValueError, match="output tensor size must be equal to world_size times"):
+    with pytest.raises(WRONG_VALUE, match="output tensor size must be equal to world_size times"):
         dist.all_gather_into_tensor(ones(size + 1), ones(1))
+    with pytest.raises(WRONG_TYPE, match="input tensor must be the same type as the output tensor"):
+        dist.reduce_scatter_tensor(ones(1), ones(size, dtype=torch.int32))
+    if rank == 0:  # the root sees it before anything is sent
+        with pytest.raises(
+            WRONG_VALUE, match=r"ProcessGroupMCCL::gather: invalid tensor size at index 0 .expected \(2\), got \(3\)"
+        ):
+            dist.gather(ones(2), [ones(3) for _ in range(size)])
+        with pytest.raises(WRONG_VALUE, match="ProcessGroupMCCL::scatter: invalid tensor size at index 1"):
+            dist.scatter(ones(2), [ones(2), ones(3)])
+    with pytest.raises(RuntimeError, match="invalid device ordinal"):
+        dist.barrier(device_ids=[99])
+    assert not dist.group.WORLD._get_backend(torch.device("musa")).supports_splitting
     with pytest.raises(RuntimeError, match=r"[Nn]o backend type associated with device type cpu"):
         dist.all_reduce(torch.ones(1))
     with pytest.raises(ValueError, match=r"only implemented for GLOO|requires a group with a CPU-capable backend"):
         dist.monitored_barrier()
-    with pytest.raises(RuntimeError, match="mccl does not support recvAnysource"):
+    with pytest.raises(RuntimeError, match="MCCL does not support recvAnysource"):
         dist.recv(ones(1))
     dist.barrier()  # the group still works
 
 
 def test_collectives_that_the_library_lacks_raise(two: Ranks) -> None:
     two.run(refusals)
+
+
+def test_2_7_1_raises_one_class_of_errors() -> None:
+    older = Ranks(2, MUSASIM_RELEASE="2.7.1")
+    try:
+        older.run(refusals)
+        older.run(orders_of_dimensions)
+    finally:
+        older.stop()
+
+
+def orders_of_dimensions(rank: int, size: int) -> None:
+    """What is sent lies in memory as the tensor does, whatever the order of its dimensions."""
+    columns = (torch.arange(6.0, device="musa").view(2, 3) * (1 - rank)).t()
+    gaps = torch.zeros(2, 4, device="musa")[:, ::2]
+    if rank == 0:
+        dist.send(columns, 1)
+    else:
+        dist.recv(columns, 0)
+        assert columns.t().flatten().tolist() == [0, 1, 2, 3, 4, 5]
+    if SINCE_2_9_1:
+        with pytest.raises(ValueError, match="Tensors for P2P must be non-overlapping and dense"):
+            dist.send(gaps, 1 - rank)
+
+
+def test_messages_need_not_be_contiguous(two: Ranks) -> None:
+    two.run(orders_of_dimensions)
 
 
 def layouts(rank: int, size: int) -> None:
@@ -258,6 +304,12 @@ def messages(rank: int, size: int) -> None:
         for index in range(5):
             dist.recv(received := torch.zeros(index, device="musa"), 0)
             assert received.tolist() == [index] * index
+    columns = torch.arange(6.0, device="musa").view(2, 3).t()
+    if rank == 0:
+        dist.send(columns, 1)  # only collectives ask for contiguous memory
+    else:
+        dist.recv(received := torch.zeros(2, 3, device="musa").t(), 0)
+        assert received.equal(columns)
     # Both send before they receive, asynchronously and in one batch.
     sending = dist.isend(ones(1000) * rank, other)
     dist.irecv(received := torch.zeros(1000, device="musa"), other).wait()
@@ -335,6 +387,25 @@ def test_subgroups(two: Ranks) -> None:
     two.run(subgroups)
 
 
+def parts_of_a_group(rank: int, size: int, backend: Any) -> None:
+    """torch_musa says that its groups cannot be split, and splits and merges them for those who do not ask."""
+    with pytest.raises(RuntimeError, match="does not support splitting"):
+        dist.split_group(split_ranks=[[0], [1]])
+    world = dist.group.WORLD
+    parts = [world.split_group([each], group_name=f"part {each}", group_desc="alone") for each in range(size)]
+    assert [part is not None for part in parts] == [each == rank for each in range(size)]
+    alone = parts[rank]
+    dist.all_reduce(tensor := ones(2), group=alone)
+    assert tensor.tolist() == [1, 1] and alone.size() == 1 and alone.group_desc == "alone"
+    both = world.split_group([0, 1], timeout=timedelta(seconds=50), group_name="both")
+    dist.all_reduce(tensor, group=both)
+    assert tensor.tolist() == [2, 2]
+    assert both._get_backend(torch.device("musa")).options._timeout == timedelta(seconds=50)
+    merged = alone.merge_remote_group(world.get_group_store(), size, timedelta(seconds=40), "merged")
+    dist.all_reduce(tensor := torch.full((1,), rank + 1.0, device="musa"), group=merged)
+    assert merged.size() == size and tensor.item() == 3
+
+
 def again(rank: int, size: int, rendezvous: str) -> None:
     """Destroy the default group, create it again with a device bound to it, and check the behaviour of such a group."""
     from support.ranks import connect
@@ -345,25 +416,43 @@ def again(rank: int, size: int, rendezvous: str) -> None:
     backend = dist.group.WORLD._get_backend(device)
     assert backend._is_initialized() and backend.options._timeout == timedelta(seconds=60)
     assert dist.group.WORLD.bound_device_id == device
-    if SPLITS:
-        split = dist.split_group(split_ranks=[[0], [1]], group_desc="alone")
-        dist.all_reduce(tensor := ones(2), group=split)
-        assert tensor.tolist() == [1, 1] and dist.get_world_size(split) == 1 and split.group_desc == "alone"
-        both = dist.split_group(split_ranks=[[0, 1]], timeout=timedelta(seconds=50))
-        dist.all_reduce(tensor, group=both)
-        assert tensor.tolist() == [2, 2]
-        assert both._get_backend(device).options._timeout == timedelta(seconds=50)
-        assert backend.comm_split_count() == 2
+    if SPLITS and SINCE_2_9_1:
+        parts_of_a_group(rank, size, backend)
+    elif SPLITS:
+        with pytest.raises(RuntimeError, match="does not support splitting"):
+            dist.split_group(split_ranks=[[0], [1]])
+    with pytest.raises(dist.DistBackendError, match="not on device passed to init_process_group"):
+        dist.all_reduce(torch.ones(2, device=f"musa:{1 - rank}"))
     dist.barrier(device_ids=[rank])
     dist.barrier()
     subgroup = dist.new_group([0])
     assert (subgroup is not dist.GroupMember.NON_GROUP_MEMBER) == (rank == 0)
-    # PyTorch asks ranks outside a new group for a split. MCCL has none.
-    assert backend.comm_split_count() == 2 * SPLITS
+    assert backend.comm_split_count() == 0, "MCCL splits no communicator"
 
 
-def test_a_group_is_created_again_and_split(two: Ranks) -> None:
+def test_a_group_is_created_again_with_a_device(two: Ranks) -> None:
     two.run(again, meeting_point())
+
+
+def by_the_librarys_own_functions(rank: int, size: int) -> None:
+    """A program takes the group's communicator and calls libmccl."""
+    library = ctypes.CDLL("libmccl.so.2")
+    backend = dist.group.WORLD._get_backend(torch.device("musa"))
+    dist.barrier()
+    communicator, answer = ctypes.c_void_p(backend._comm_ptr()), ctypes.c_int()
+    assert backend._comm_ptr() == communicator.value
+    assert library.mcclCommCount(communicator, ctypes.byref(answer)) == 0 and answer.value == size
+    assert library.mcclCommUserRank(communicator, ctypes.byref(answer)) == 0 and answer.value == rank
+    tensor = torch.full((3,), rank + 1.0, device="musa")
+    memory, stream = ctypes.c_void_p(tensor.data_ptr()), ctypes.c_void_p(torch.musa.current_stream().musa_stream)
+    for _ in range(2):
+        assert library.mcclAllReduce(memory, memory, ctypes.c_size_t(3), 7, 0, communicator, stream) == 0
+    assert tensor.tolist() == [6, 6, 6]
+
+
+@pytest.mark.skipif(not release.since("2.9.1"), reason="before, a group keeps its communicator to itself")
+def test_the_communicator_is_one_of_the_library(two: Ranks) -> None:
+    two.run(by_the_librarys_own_functions)
 
 
 def works_in_flight(rank: int, size: int) -> list[int]:
@@ -439,7 +528,7 @@ def disagreements(rank: int, size: int) -> list[str]:
         message(lambda: dist.broadcast(ones(2), src=rank)),
         message(lambda: dist.all_reduce(ones(2), op=(dist.ReduceOp.MAX, dist.ReduceOp.SUM)[rank])),
         message(lambda: dist.all_to_all_single(ones(4), ones(4), [1, 3], [2, 2])),
-        message(lambda: dist.gather(ones(3), [ones(2), ones(2)] if rank == 0 else None)),
+        message(lambda: dist.gather(ones(2 + rank), [ones(2), ones(2)] if rank == 0 else None)),
     ]
     dist.all_reduce(tensor := ones(2, 3) if rank == 0 else ones(6))  # the number of elements is what counts
     assert tensor.sum().item() == 12
@@ -558,9 +647,11 @@ def profiled(rank: int, size: int) -> set[str]:
     with torch.autograd.profiler.profile() as profile:
         dist.all_reduce(ones(2))
         dist.barrier()
+        dist.send(ones(2), 1) if rank == 0 else dist.recv(ones(2), 0)
     return {event.name for event in profile.function_events if event.name.startswith("mccl:")}
 
 
 @pytest.mark.full
 def test_the_profiler_sees_collectives(two: Ranks) -> None:
-    assert two.run(profiled) == [{"mccl:all_reduce", "mccl:barrier"}] * 2
+    both = {"mccl:all_reduce", "mccl:all_reduce_barrier"}
+    assert two.run(profiled) == [both | {"mccl:send 0->1"}, both | {"mccl:recv 1<-0"}]

@@ -182,7 +182,7 @@ def met(store: Any, ranks: list[int], size: int, seconds: float = 20) -> list[st
     store.set_timeout(timedelta(seconds=seconds))
 
     def meet(rank: int) -> str:
-        part = _meet(store, rank, size)
+        _, part = _meet(store, rank, size)
         part.set(f"name {rank}", str(time.monotonic_ns()))
         return " ".join(part.get(f"name {other}").decode() for other in range(size))
 

@@ -56,6 +56,72 @@ def test_statistics_have_torchs_keys() -> None:
     assert set(torch.musa.memory.memory_stats_all()) == expected_keys()
 
 
+def test_statistics_of_no_device_are_refused() -> None:
+    torch.musa.synchronize()
+    native = torch_musa._MUSAC
+    for ask in (native._musa_memoryStats, native._musa_resetPeakMemoryStats, native._musa_resetAccumulatedMemoryStats):
+        for index in (-1, 99):
+            with pytest.raises(RuntimeError, match=f"Invalid device argument {index}: did you call init"):
+                ask(index)
+    with pytest.raises(RuntimeError, match="Invalid device argument 99: did you call init"):
+        native._musa_beginAllocateToPool(99, (0, 12345))
+
+
+def test_peaks_cannot_be_reset_before_initialisation() -> None:
+    error = run("import torch, torch_musa\ntorch.musa.reset_peak_memory_stats(0)", ok=False)
+    assert "Invalid device argument 0: did you call init?" in error
+
+
+FRACTION = """
+import torch, torch_musa
+torch.musa.init() if hasattr(torch.musa, "init") else torch.musa.synchronize()
+torch.musa.set_per_process_memory_fraction(0.5, 1)
+print(torch.musa.current_device())
+"""
+
+
+@pytest.mark.parametrize(("version", "device"), [("2.7.1", "1"), ("2.11.0", "0")])
+def test_the_device_whose_share_is_set_becomes_the_current_one_in_2_7_1(version: str, device: str) -> None:
+    assert run(FRACTION, MUSASIM_RELEASE=version).strip() == device
+
+
+POOLS = """
+import torch, torch_musa
+pool = torch.musa.MemPool()
+begin, end, release = (getattr(torch_musa._MUSAC, f"_musa_{name}") for name in NAMES)
+def use():
+    begin(0, pool.id)
+    tensor = torch.ones(1 << 20, device="musa:0")
+    end(0, pool.id)
+    release(0, pool.id)
+    return tensor
+torch.musa.synchronize()
+first = use()
+try:
+    use()
+except RuntimeError as error:
+    assert "use_count > 0" in str(error), error
+    print("refused")
+del first
+torch.musa.empty_cache()
+use()
+begin(0, (0, 777))
+try:
+    begin(0, (0, 777))
+except RuntimeError as error:
+    assert "beginAllocateToPool: already recording to mempool_id" in str(error), error
+    print("refused")
+"""
+
+
+@pytest.mark.parametrize(("version", "refused"), [("2.7.1", 2), ("2.11.0", 1)])
+def test_a_pool_that_all_have_left_takes_nobody_in(version: str, refused: int) -> None:
+    """A MemPool of 2.7.1 is only an id, and later ones are users of their pools."""
+    names = ("beginAllocateToPool", "endAllocateCurrentStreamToPool", "releasePool")
+    out = run(POOLS.replace("NAMES", repr(names)), MUSASIM_RELEASE=version)
+    assert out.split() == ["refused"] * refused
+
+
 def test_statistics_are_empty_before_initialisation() -> None:
     run("""
         import torch, torch_musa
@@ -185,6 +251,19 @@ def test_a_limit_needs_an_index() -> None:
     for fraction in (0.5, 1):
         with pytest.raises(ValueError, match="specified index or an integer"):
             torch.musa.set_per_process_memory_fraction(fraction, torch.device("musa"))
+
+
+@pytest.mark.parametrize("index", [-1, 100])
+def test_a_limit_is_for_a_device_that_is_there(index: int) -> None:
+    with pytest.raises(RuntimeError, match=f"Allocator not initialized for device {index}: did you call init"):
+        torch.musa.set_per_process_memory_fraction(0.5, index)
+
+
+@pytest.mark.parametrize("allocator", ["x", 1, 1.5, object()])
+def test_the_allocator_of_a_pool_is_one_or_none(allocator: object) -> None:
+    with pytest.raises(TypeError, match="incompatible constructor arguments"):
+        torch.musa.MemPool(allocator)
+    assert torch.musa.MemPool(None).allocator is None
 
 
 def test_snapshot(tmp_path: Path) -> None:

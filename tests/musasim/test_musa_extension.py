@@ -141,6 +141,16 @@ def test_architectures(builder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         builder._get_musa_arch_flags()
 
 
+def test_any_architecture_is_taken_since_2_11_0_if_asked(builder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCH_MUSA_SKIP_ARCH_CHECK", "1")
+    monkeypatch.setenv("TORCH_MUSA_ARCH_LIST", "9999")
+    monkeypatch.setenv("MUSASIM_RELEASE", "2.9.1")
+    with pytest.raises(ValueError, match="9999"):
+        builder._get_musa_arch_flags()
+    monkeypatch.setenv("MUSASIM_RELEASE", "2.11.0")
+    assert builder._get_musa_arch_flags() == ["--offload-arch=mp_9999"]
+
+
 def test_an_extension_is_made_with_the_toolkits_flags(builder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TORCH_MUSA_ARCH_LIST", "31")
     made = builder.MUSAExtension("a.b", ["a.mu"], include_dirs=["x"], extra_compile_args={"cxx": ["-O3"]})

@@ -121,6 +121,19 @@ class TestDevices:
         assert musart.musaDeviceDisablePeerAccess(1) == PEER_NOT_ENABLED
         assert musart.musaDeviceEnablePeerAccess(0, 0) == BAD_DEVICE
 
+    def test_links_between_devices(self, musart: Any) -> None:
+        rank, *able = (integer(musart.musaDeviceGetP2PAttribute, attribute, 0, 1) for attribute in (1, 2, 3, 4))
+        assert rank == 0 and able == [1, 1, 1]
+        value = ctypes.c_int()
+        for attribute, peer, code in (
+            (0, 1, INVALID_VALUE),
+            (5, 1, INVALID_VALUE),
+            (2, 0, BAD_DEVICE),
+            (2, 7, BAD_DEVICE),
+        ):
+            assert musart.musaDeviceGetP2PAttribute(ctypes.byref(value), attribute, 0, peer) == code
+        assert musart.musaDeviceGetP2PAttribute(None, 2, 0, 1) == INVALID_VALUE
+
     def test_versions(self, musart: Any) -> None:
         assert str(integer(musart.musaRuntimeGetVersion)) == torch.version.musa
         assert integer(musart.musaDriverGetVersion) >= integer(musart.musaRuntimeGetVersion)

@@ -57,7 +57,7 @@ torch.musa.set_device(1)
 here = torch.musa.get_device_properties()
 assert here is torch.musa.get_device_properties("musa:1") and here.pci_bus_id == 2
 assert here.uuid.bytes == [0] * 15 + [2] and str(here.uuid) == "00000000-0000-0000-0000-000000000002"
-assert f"uuid={here.uuid}" in repr(here) and "L2_cache_size=32MB" in repr(here)
+assert "', major=3, minor=1," in repr(here) and f"uuid={here.uuid}" in repr(here) and "L2_cache_size=32MB" in repr(here)
 assert torch.musa.get_gencode_flags() == "--offload-arch=mp_22 --offload-arch=mp_31"
 assert torch.musa.get_amp_supported_dtype() == [torch.float16, torch.float32, torch.bfloat16]
 assert torch.musa._lazy_init_mod._initialized is torch.musa._initialized is True

@@ -45,19 +45,12 @@ COMPOSED = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "Composite
 LACKING = {
     "dense": {
         r"_(cslt_.*|sparse_semi_structured.*|to_sparse_semi_structured)": "matrices with every other two elements left out",
-        r"_(weight_int4pack_mm|convert_weight_to_int4pack|mixed_dtypes_linear)": "weights packed as NVIDIA's kernels want them",
-        r"_scaled_grouped_mm": "no kernel of PyTorch's for the CPU",
-    },
-    "sparse": {
-        r"empty\.memory_format|_sparse_coo_tensor_with_dims": "the fallback finds a kernel by the tensors of a call",
     },
     "csr": {
-        r"empty\.memory_format": "the fallback finds a kernel by the tensors of a call",
-        r"_spsolve|(baddbmm|bmm)\.out": "no kernel of PyTorch's for the CPU",
+        r"_spsolve": "no kernel of PyTorch's for the CPU",
     },
     "nested": {
-        r"_scaled_dot_product_flash_attention(_backward)?": "attention takes PyTorch's composed path",
-        r"native_layer_norm(_backward)?|_native_multi_head_attention|_transform_bias_rescale_qkv|_transformer_encoder_layer_fwd": (
+        r"_native_multi_head_attention|_transform_bias_rescale_qkv|_transformer_encoder_layer_fwd": (
             "PyTorch's kernel calls others of the device past the dispatcher"
         ),
     },

@@ -43,33 +43,9 @@ GAPS = {
     "sparse_mm_reduce": NO_GPU_KERNEL,
 }
 
-# What differs in halves only: 16 bits show a rounding that 32 do not. Not every version of PyTorch has these operators.
-GAPS_OF_HALVES = {
-    "nn_functional_linear_cross_entropy_chunked": OTHER_STEPS,
-    "nn_functional_linear_cross_entropy_chunked_none": OTHER_STEPS,
-}
-# torchada computes these gradients in single precision, and rounds once.
-GAPS_OF_HALVES |= dict.fromkeys(
-    (
-        *("nn_functional_avg_pool1d", "nn_functional_avg_pool2d"),
-        *("nn_functional_interpolate_bilinear", "nn_functional_interpolate_trilinear"),
-    ),
-    OTHER_STEPS,
-)
-# Their statistics are in single precision, as on a GPU (native/ops/deviations.cpp).
-NORMALIZATIONS = (
-    *("nn_functional_batch_norm", "native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update"),
-    *("nn_functional_instance_norm", "nn_functional_layer_norm", "native_layer_norm"),
-)
-GAPS_OF_HALVES |= dict.fromkeys(NORMALIZATIONS if release.since("2.9.1") else (), OTHER_STEPS)
-# The simulator adds these up in single precision, as a GPU's kernels do (native/ops/other_types.cpp).
-GAPS_OF_HALVES |= dict.fromkeys(
-    (
-        *("nn_functional_embedding", "nn_functional_embedding_bag"),
-        *("grid_sampler_2d", "grid_sampler_3d", "nn_functional_grid_sample"),
-    ),
-    OTHER_STEPS,
-)
+# In halves only: these return their statistics, which are in single precision, as on a GPU (native/ops/deviations.cpp).
+NORMALIZATIONS = ("native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update", "native_layer_norm")
+GAPS_OF_HALVES = dict.fromkeys(NORMALIZATIONS if release.since("2.9.1") else (), OTHER_STEPS)
 SAMPLES_OF_A_TYPE = 10
 
 # muDNN has no convolutions of these types, so torch_musa refuses them, and so must the simulator.

@@ -83,11 +83,53 @@ for optimizer in (torch.optim.Adam, torch.optim.AdamW):
 """
 
 
-def test_torchs_own_fused_steps_are_refused() -> None:
+def test_torchs_own_fused_steps_are_refused_before_2_11_0() -> None:
     """In a process where torchada does not answer them."""
     words = "musa: torch.optim.{0}(fused=True) is not supported, try torch_musa.optim.Fused{0} instead"
     want = [words.format(name) for name in ("Adam", "AdamW") for _ in range(2)]
-    assert run(REFUSED, forked=True).splitlines() == want
+    assert run(REFUSED, forked=True, MUSASIM_RELEASE="2.9.1").splitlines() == want
+
+
+TORCHS = """
+import torch, torch_musa
+gradients = [torch.randn(33) for _ in range(3)]
+def train(kind, device, dtype=torch.float32, **options):
+    param = torch.linspace(-1, 1, 33, device=device, dtype=dtype).requires_grad_()
+    optimizer = kind([param], **options)
+    for gradient in gradients:
+        param.grad = gradient.to(param)
+        optimizer.step()
+    return param.detach().cpu().float(), optimizer.state[param]
+for kind in (torch.optim.Adam, torch.optim.AdamW):
+    for options in ({}, {"weight_decay": 0.1}, {"amsgrad": True}, {"maximize": True}):
+        wanted, _ = train(kind, "cpu", lr=0.1, **options)
+        found, state = train(kind, "musa", lr=0.1, fused=True, **options)
+        torch.testing.assert_close(found, wanted)
+        assert state["step"].device.type == "musa" and state["step"].item() == 3
+        rate = torch.tensor(0.1, device="musa")
+        torch.testing.assert_close(train(kind, "musa", lr=rate, fused=True, **options)[0], wanted)
+    halves, state = train(kind, "musa", torch.bfloat16, lr=0.1, fused=True)
+    torch.testing.assert_close(halves, train(kind, "cpu", lr=0.1)[0], rtol=0.05, atol=0.05)
+    assert state["exp_avg"].dtype == torch.bfloat16
+param = torch.ones(4, device="musa", requires_grad=True)
+optimizer = torch.optim.Adam([param], lr=0.1, fused=True)
+optimizer.grad_scale, optimizer.found_inf = (torch.tensor(value, device="musa") for value in (2.0, 1.0))
+param.grad = torch.ones_like(param)
+optimizer.step()
+assert param.eq(1).all() and optimizer.state[param]["step"].item() == 0
+try:
+    torch._fused_adam_(
+        [param.detach()], [param.grad.half()], [param.detach().clone()], [param.detach().clone()], [],
+        [torch.ones((), device="musa")], lr=0.1, beta1=0.9, beta2=0.99, weight_decay=0.0, eps=1e-8, amsgrad=False, maximize=False)
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def test_torchs_own_fused_steps_are_computed_since_2_11_0() -> None:
+    """By the vendor's own test, tests/unittest/optim/test_fused_adam.py of 2.11.0.post2."""
+    found = run(TORCHS, forked=True, MUSASIM_RELEASE="2.11.0")
+    assert found == "params, grads, exp_avgs, and exp_avg_sqs must have same dtype, device, and layout\n"
 
 
 def test_what_the_optimizers_refuse() -> None:

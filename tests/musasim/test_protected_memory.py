@@ -287,6 +287,7 @@ SUITE = (
 
 
 @pytest.mark.slow
+@pytest.mark.once
 @pytest.mark.parametrize("path", SUITE)
 def test_a_part_of_the_suite_passes(path: str) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", path]

@@ -41,6 +41,16 @@ def test_new_streams() -> None:
     assert same == one and hash(same) == hash(one) and len({same, one, other}) == 2
     assert one != "something else" and one.device_type == 20
     assert one._as_parameter_.value == one.musa_stream
+
+
+def test_ids_of_streams_are_those_of_torch_musa() -> None:
+    """A bit for the pool, four for the priority, from 1 on, and the place in the pool above."""
+    ordinary, urgent = torch.musa.Stream(), torch.musa.Stream(priority=-1)
+    assert (ordinary.stream_id & 31, urgent.stream_id & 31) == (0b00011, 0b00101)
+    assert torch.musa.Stream().stream_id >> 5 == ((ordinary.stream_id >> 5) + 1) % 32
+    nobody = torch.Stream(stream_id=0b11111, device_index=0, device_type=20)
+    with pytest.raises(RuntimeError, match="invalid stream id 31"):
+        nobody.query()
     lowest, greatest = torch.musa.Stream.priority_range()
     assert lowest == 0 and -3 <= greatest <= -1
     assert torch.musa.Stream(priority=greatest).priority == greatest
@@ -86,6 +96,20 @@ def test_event_exists_on_the_device_once_recorded() -> None:
     assert isinstance(event, torch.Event)
 
 
+@pytest.mark.parametrize("name", ["enable_timing", "blocking", "interprocess"])
+def test_an_events_options_are_numbers_of_a_byte(name: str) -> None:
+    for wrong, kind in (
+        ("x", TypeError),
+        (1.5, TypeError),
+        (None, TypeError),
+        (256, OverflowError),
+        (-1, OverflowError),
+    ):
+        with pytest.raises(kind):
+            torch.musa.Event(**{name: wrong})
+    torch.musa.Event(**{name: 2})
+
+
 def test_time_between_events() -> None:
     start, end = (torch.musa.Event(enable_timing=True) for _ in range(2))
     start.record()
@@ -99,8 +123,19 @@ def test_time_between_events() -> None:
 def test_elapsed_time_needs_two_recorded_events() -> None:
     start, end = (torch.musa.Event(enable_timing=True) for _ in range(2))
     start.record()
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="Both events must be recorded before calculating elapsed time"):
         start.elapsed_time(end)
+    torch.musa._sleep(100_000_000)
+    end.record()
+    with pytest.raises(RuntimeError, match="MUSA error: device not ready"):
+        start.elapsed_time(end)
+    plain, elsewhere = torch.musa.Event(), torch.musa.Event(enable_timing=True)
+    plain.record()
+    with torch.musa.device(1):
+        elsewhere.record()
+    for other in (plain, elsewhere):
+        with pytest.raises(RuntimeError, match="MUSA error: invalid resource handle"):
+            start.elapsed_time(other)
 
 
 def test_waiting() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from musasim import toolkit
+from support.driver_structures import Access, Location
 from support.fresh_process import run
 
 MIB = 1 << 20
@@ -20,10 +21,6 @@ NONE, READ, WRITE = 0, 1, 3
 pytestmark = pytest.mark.once
 
 
-class Location(ctypes.Structure):
-    _fields_ = (("type", ctypes.c_int), ("id", ctypes.c_int))
-
-
 class Properties(ctypes.Structure):
     _fields_ = (
         ("type", ctypes.c_int),
@@ -32,10 +29,6 @@ class Properties(ctypes.Structure):
         ("meta", ctypes.c_void_p),
         ("flags", ctypes.c_ubyte * 8),
     )
-
-
-class Access(ctypes.Structure):
-    _fields_ = (("location", Location), ("flags", ctypes.c_int))
 
 
 class Driver:

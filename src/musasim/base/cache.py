@@ -33,6 +33,12 @@ def stored(name: str, build: Callable[[Path], None]) -> Path:
         return _cache().get(name, build)
 
 
+def found(name: str) -> Path | None:
+    """Return the folder `name` of the cache as it was stored, or None."""
+    with _explained():
+        return _cache().find(name)
+
+
 def clean() -> int:
     """Remove every compiled extension, and return their number."""
     with _explained():

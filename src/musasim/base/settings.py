@@ -51,7 +51,7 @@ KINDS: Mapping[str, Kind] = {
     "MUSASIM_LEAKCHECK": _FLAG,
     "MUSASIM_MEMCHECK": _FLAG,
     "MUSASIM_MEMORY_BYTES": _number(1),
-    "MUSASIM_PRECOMPILED_HEADERS": _FLAG,
+    "MUSASIM_PRECOMPILED_HEADERS": _choice("auto", "0", "1"),
     "MUSASIM_PROTECT": _FLAG,
     "MUSASIM_RELEASE": _choice(*release.VERSIONS),
     "MUSASIM_SEED": Kind("a number or random", lambda text: text == "random" or _number(0).accepts(text)),

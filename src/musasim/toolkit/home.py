@@ -17,7 +17,9 @@ from musasim.toolkit.libraries import by_name
 _RUNTIME = "libmusart.so"
 _PACKAGE = Path(__file__).parent
 _MUSART = _PACKAGE.parent / "musart"
-_DRIVER = [_PACKAGE / "libraries" / "musa" / name for name in ("driver_api.cpp", "virtual_memory.cpp")]
+_DRIVER = [
+    _PACKAGE / "libraries" / "musa" / name for name in ("driver_api.cpp", "memory_pools.cpp", "virtual_memory.cpp")
+]
 # The host APIs of muBLAS and others.
 _LIBRARIES = ("mublas", "mublasLt", "musolver", "musparse", "mufft", "murand")
 _MORE_SOURCES = {"mublas": ("mublas_more",), "musparse": ("musparse_described", "musparse_generic")}

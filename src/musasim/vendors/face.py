@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from musasim.errors import MusasimFaceError
 
 VARIABLE = "MUSASIM_FACE"
-# The simulator itself is called so under every face.
-_KEPT = r"musasim\w*|MUSASIM\w*"
+# The simulator itself, and its library, are called so under every face.
+_KEPT = r"musasim\w*|MUSASIM\w*|libmccl\b"
 
 
 class Face(NamedTuple):
@@ -224,7 +224,18 @@ def _named(value: Any, face: Face) -> Any:
         return value
     own = {translated(name, face): attribute for name, attribute in vars(value).items() if not name.startswith("__")}
     new = {name: attribute for name, attribute in own.items() if name not in vars(value)}
+    if type(value).__name__ == "pybind11_type":
+        return _renaming(value, new, face)
     return type(translated(value.__name__, face), (value,), new) if new else value
+
+
+def _renaming(kind: Any, new: dict[str, Any], face: Face) -> Any:
+    """`kind` itself: C++ returns objects of it, which are none of a subclass."""
+    for name in [name for name in vars(kind) if translated(name, face) in new]:
+        delattr(kind, name)
+    for name, attribute in new.items():
+        setattr(kind, name, attribute)
+    return kind
 
 
 def _initialising(initialise: Callable[[], None], face: Face) -> Callable[[], None]:

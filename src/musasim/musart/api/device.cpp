@@ -148,6 +148,22 @@ musaError_t musaDeviceCanAccessPeer(int* can, int device, int peer) {
   return musaSuccess;
 }
 
+musaError_t musaDeviceGetP2PAttribute(int* value, musaDeviceP2PAttr attribute, int device, int peer) {
+  if (value == nullptr || attribute < musaDevP2PAttrPerformanceRank ||
+      attribute > musaDevP2PAttrMusaArrayAccessSupported) {
+    return remember(musaErrorInvalidValue);
+  }
+  if (const auto error = enter()) {
+    return remember(error);
+  }
+  if (!is_device(device) || !is_device(peer) || device == peer) {
+    return remember(musaErrorInvalidDevice);
+  }
+  // All links are equal, and every device reads, writes and counts in the memory of each other one.
+  *value = attribute == musaDevP2PAttrPerformanceRank ? 0 : 1;
+  return musaSuccess;
+}
+
 musaError_t musaDeviceEnablePeerAccess(int peer, unsigned int flags) {
   if (const auto error = enter()) {
     return remember(error);

@@ -116,6 +116,14 @@ typedef enum musaDeviceAttr {
   musaDevAttrMax = 120
 } musaDeviceAttr;
 
+/* What a link between two devices can do. */
+typedef enum musaDeviceP2PAttr {
+  musaDevP2PAttrPerformanceRank = 1,
+  musaDevP2PAttrAccessSupported = 2,
+  musaDevP2PAttrNativeAtomicSupported = 3,
+  musaDevP2PAttrMusaArrayAccessSupported = 4
+} musaDeviceP2PAttr;
+
 /* Who may use a device. */
 typedef enum musaComputeMode {
   musaComputeModeDefault = 0,
@@ -367,6 +375,7 @@ MUSART_API musaError_t musaDeviceGetPCIBusId(char* text, int length, int device)
 MUSART_API musaError_t musaDeviceGetByPCIBusId(int* device, const char* text);
 MUSART_API musaError_t musaDeviceGetStreamPriorityRange(int* least, int* greatest);
 MUSART_API musaError_t musaDeviceCanAccessPeer(int* can, int device, int peer);
+MUSART_API musaError_t musaDeviceGetP2PAttribute(int* value, musaDeviceP2PAttr attribute, int device, int peer);
 MUSART_API musaError_t musaDeviceEnablePeerAccess(int peer, unsigned int flags);
 MUSART_API musaError_t musaDeviceDisablePeerAccess(int peer);
 MUSART_API musaError_t musaRuntimeGetVersion(int* version);

@@ -41,7 +41,7 @@ _IGNORED = re.compile(
     r"-mtgpu.*|-fmusa-.*|-f(no-)?fast-math|-ffast-math|-f(no-)?associative-math|-f(no-)?reciprocal-math|-f(no-)?signed-zeros"
     r"|-f(no-)?finite-math-only|-funsafe-math-optimizations|-f(no-)?slp-vectorize"
     r"|-f(no-)?vectorize|-Qunused-arguments|--musa-path=.*|-nomusainc|-nomusalib|-f(no-)?gpu-.*|-f(no-)?c(aret|olor)-diagnostics"
-    r"|-ferror-limit=.*|-fopenmp=.*|--save-temps|-save-temps.*"
+    r"|-ferror-limit=.*|-fopenmp=.*|--save-temps|-save-temps.*|-f(no-)?lto|-flto=(thin|full|auto|jobserver)"
 )
 _LANGUAGES = {
     "musa": "musa",

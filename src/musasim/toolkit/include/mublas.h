@@ -4,6 +4,12 @@
 
 #include "internal/mublas_types.h"
 
+// Named by the vendor's table of names. The numbers are ours: muBLAS counts otherwise than cuBLAS, and ported sources do not compare them.
+#define MUBLAS_VER_MAJOR 1
+#define MUBLAS_VER_MINOR 0
+#define MUBLAS_VER_PATCH 0
+#define MUBLAS_VERSION (MUBLAS_VER_MAJOR * 10000 + MUBLAS_VER_MINOR * 100 + MUBLAS_VER_PATCH)
+
 #define MUBLASAPI __attribute__((visibility("default")))
 
 extern "C" {

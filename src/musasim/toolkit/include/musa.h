@@ -1,4 +1,4 @@
-/* The driver's API, as far as libmusa.so has it: devices, memory, virtual memory, and basic functions for streams and errors; no modules or launches. */
+/* The driver's API, as far as libmusa.so has it: devices, memory, its pools, virtual memory, and basic functions for streams and errors; no modules or launches. */
 #pragma once
 
 #include <stddef.h>
@@ -120,6 +120,7 @@ typedef enum MUdevice_attribute {
   MU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED = 102,
   MU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 103,
   MU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_MUSA_VMM_SUPPORTED = 110,
+  MU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115,
   MU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED = 128
 } MUdevice_attribute;
 
@@ -183,6 +184,26 @@ typedef struct MUmemAccessDesc {
   MUmemAccess_flags flags;
 } MUmemAccessDesc;
 
+/* memory in the order of streams */
+typedef struct MUmemPoolHandle_st* MUmemoryPool;
+typedef enum MUmemPool_attribute {
+  MU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES = 1,
+  MU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC = 2,
+  MU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES = 3,
+  MU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,
+  MU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 5,
+  MU_MEMPOOL_ATTR_RESERVED_MEM_HIGH = 6,
+  MU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7,
+  MU_MEMPOOL_ATTR_USED_MEM_HIGH = 8
+} MUmemPool_attribute;
+typedef struct MUmemPoolProps {
+  MUmemAllocationType allocType;
+  MUmemAllocationHandleType handleTypes;
+  MUmemLocation location;
+  void* win32SecurityAttributes;
+  unsigned char reserved[64];
+} MUmemPoolProps;
+
 MUSART_API MUresult muInit(unsigned int flags);
 MUSART_API MUresult muDriverGetVersion(int* version);
 MUSART_API MUresult muGetErrorName(MUresult error, const char** name);
@@ -227,6 +248,19 @@ MUSART_API MUresult muMemExportToShareableHandle(
     void* shareable, MUmemGenericAllocationHandle handle, MUmemAllocationHandleType type, unsigned long long flags);
 MUSART_API MUresult muMemImportFromShareableHandle(
     MUmemGenericAllocationHandle* handle, void* shareable, MUmemAllocationHandleType type);
+MUSART_API MUresult muMemAllocAsync(MUdeviceptr* pointer, size_t bytes, MUstream stream);
+MUSART_API MUresult muMemAllocFromPoolAsync(MUdeviceptr* pointer, size_t bytes, MUmemoryPool pool, MUstream stream);
+MUSART_API MUresult muMemFreeAsync(MUdeviceptr pointer, MUstream stream);
+MUSART_API MUresult muDeviceGetDefaultMemPool(MUmemoryPool* pool, MUdevice device);
+MUSART_API MUresult muDeviceGetMemPool(MUmemoryPool* pool, MUdevice device);
+MUSART_API MUresult muDeviceSetMemPool(MUdevice device, MUmemoryPool pool);
+MUSART_API MUresult muMemPoolCreate(MUmemoryPool* pool, const MUmemPoolProps* properties);
+MUSART_API MUresult muMemPoolDestroy(MUmemoryPool pool);
+MUSART_API MUresult muMemPoolTrimTo(MUmemoryPool pool, size_t keep);
+MUSART_API MUresult muMemPoolSetAttribute(MUmemoryPool pool, MUmemPool_attribute attribute, void* value);
+MUSART_API MUresult muMemPoolGetAttribute(MUmemoryPool pool, MUmemPool_attribute attribute, void* value);
+MUSART_API MUresult muMemPoolSetAccess(MUmemoryPool pool, const MUmemAccessDesc* descriptions, size_t count);
+MUSART_API MUresult muMemPoolGetAccess(MUmemAccess_flags* flags, MUmemoryPool pool, MUmemLocation* location);
 MUSART_API MUresult muStreamSynchronize(MUstream stream);
 MUSART_API MUresult muStreamQuery(MUstream stream);
 

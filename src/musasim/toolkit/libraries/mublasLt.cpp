@@ -195,6 +195,9 @@ struct Matmul {
   bool does(int epilogue) const { return (desc.epilogue & epilogue) == epilogue; }
 };
 
+// The mask of a rectified product has a bit for each number, and columns of so many bits.
+constexpr long long kMaskUnit = 128;
+
 bool is_known(const Matmul& x) {
   for (const Layout* each : {&x.a, &x.b, &x.c, &x.d}) {
     if (each->order != MUBLASLT_ORDER_COL || size_of(each->type) == 0 || each->type == MUSA_C_32F || each->type == MUSA_C_64F) return false;
@@ -204,6 +207,8 @@ bool is_known(const Matmul& x) {
     case MUBLASLT_EPILOGUE_GELU: case MUBLASLT_EPILOGUE_GELU_BIAS: case MUBLASLT_EPILOGUE_GELU_AUX:
     case MUBLASLT_EPILOGUE_GELU_AUX_BIAS: case MUBLASLT_EPILOGUE_DGELU_BGRAD: case MUBLASLT_EPILOGUE_BGRADA:
     case MUBLASLT_EPILOGUE_BGRADB: return true;
+    case MUBLASLT_EPILOGUE_RELU_AUX: case MUBLASLT_EPILOGUE_RELU_AUX_BIAS: case MUBLASLT_EPILOGUE_DRELU_BGRAD:
+      return x.desc.aux_ld >= x.m() && x.desc.aux_ld % kMaskUnit == 0 && x.desc.aux_stride % kMaskUnit == 0;
     default: return false;
   }
 }
@@ -227,18 +232,20 @@ double gelu_slope(double x) {
 template <class T>
 class Epilogue {
  public:
-  Epilogue(const Matmul& x, int batch) : x_(x), bias_(shifted(x.desc.bias, batch * x.desc.bias_stride)), aux_(shifted(x.desc.aux, batch * x.desc.aux_stride)) {}
+  Epilogue(const Matmul& x, int batch) : x_(x), bias_(shifted(x.desc.bias, batch * x.desc.bias_stride)), 
+        aux_(has_mask() ? static_cast<char*>(x.desc.aux) + batch * x.desc.aux_stride / 8 : shifted(x.desc.aux, batch * x.desc.aux_stride)) {}
 
   void apply(std::vector<T>& sums) const {
+    const bool is_back = x_.does(kBack);
     std::vector<double> gradient(x_.m());
     for (int j = 0; j < x_.n(); ++j) {
       for (int i = 0; i < x_.m(); ++i) {
         T& value = sums[static_cast<size_t>(j) * x_.m() + i];
-        value = x_.desc.epilogue == MUBLASLT_EPILOGUE_DGELU_BGRAD ? sloped(value, i, j) : activated(value, i, j);
+        value = is_back ? sloped(value, i, j) : activated(value, i, j);
         gradient[i] += value;
       }
     }
-    if (x_.desc.epilogue == MUBLASLT_EPILOGUE_DGELU_BGRAD) write(gradient);
+    if (is_back) write(gradient);
   }
 
   // The gradient of a bias is the sum of one operand over what is summed in the product.
@@ -251,22 +258,35 @@ class Epilogue {
   }
 
  private:
+  bool has_mask() const { return x_.does(MUBLASLT_EPILOGUE_RELU_AUX) || x_.desc.epilogue == MUBLASLT_EPILOGUE_DRELU_BGRAD; }
   void* shifted(void* place, long long elements) const {
     return static_cast<char*>(place) + elements * static_cast<long long>(size_of(x_.d.type));
   }
   T activated(T value, int i, int j) const {
     if (x_.does(MUBLASLT_EPILOGUE_BIAS)) value += static_cast<T>(load(x_.d.type, bias_, i));
     if (x_.does(MUBLASLT_EPILOGUE_GELU_AUX)) store(x_.d.type, aux_, j * x_.desc.aux_ld + i, value);
+    if (x_.does(MUBLASLT_EPILOGUE_RELU_AUX)) mark(i, j, value > 0);
     if (x_.does(MUBLASLT_EPILOGUE_GELU)) return static_cast<T>(gelu(value));
     return x_.does(MUBLASLT_EPILOGUE_RELU) && value < 0 ? T{} : value;
   }
   T sloped(T value, int i, int j) const {
+    if (x_.desc.epilogue == MUBLASLT_EPILOGUE_DRELU_BGRAD) return is_marked(i, j) ? value : T{};
     return static_cast<T>(value * gelu_slope(load(x_.d.type, aux_, j * x_.desc.aux_ld + i)));
+  }
+  void mark(int i, int j, bool is_positive) const {
+    const auto bit = j * x_.desc.aux_ld + i;
+    auto& byte = static_cast<unsigned char*>(aux_)[bit / 8];
+    byte = static_cast<unsigned char>((byte & ~(1u << bit % 8)) | static_cast<unsigned>(is_positive) << bit % 8);
+  }
+  bool is_marked(int i, int j) const {
+    const auto bit = j * x_.desc.aux_ld + i;
+    return static_cast<const unsigned char*>(aux_)[bit / 8] >> bit % 8 & 1;
   }
   void write(const std::vector<double>& all) const {
     for (size_t i = 0; i < all.size(); ++i) store(x_.d.type, bias_, static_cast<std::ptrdiff_t>(i), all[i]);
   }
 
+  static constexpr int kBack = 16 | 128;  // the slope by what was kept, and the gradient of the bias
   const Matmul& x_;
   void *bias_, *aux_;
 };

@@ -10,6 +10,7 @@ package, so the rest of torch_musa reads as if the vendor's torch were installed
 - `collectives`: the function that says whether MCCL is available;
 - `profiling`: the device among the profiler's activities;
 - `compiler`: torch.compile, through `late_import`, when this package is complete, and `traced_autocast`: autocast in it;
+- `traced_queries`: questions about the device in it;
 - `unified`: storages in unified memory that are moved between host and device, and `lazy_copies`: tensors;
 - `convolution`: the memory format of a convolution's result (the real torch_musa itself does this);
 - `flash`: fused attention by the name that programs for MUSA call;

@@ -17,7 +17,7 @@ import torch
 
 from musasim.base import settings
 
-from . import traced_autocast
+from . import traced_autocast, traced_queries
 from .late_import import after_import
 from .rewriting import rewrite
 
@@ -26,6 +26,7 @@ def install() -> None:
     after_import("torch._dynamo.device_interface", _name_the_interface)
     after_import("torch._dynamo.utils", _preserve_the_random_numbers)
     traced_autocast.install()
+    traced_queries.install()
     after_import("torch._inductor.config", _set_defaults)
     after_import("torch._inductor.utils", _call_it_a_gpu)
     after_import("torch._inductor.codegen.common", _register_the_backend)

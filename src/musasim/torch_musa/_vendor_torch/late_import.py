@@ -13,7 +13,8 @@ from types import ModuleType
 from typing import Any
 
 Action = Callable[[Any], None]
-_ACTIONS: dict[str, Action] = {}
+# Of each module, by what defines them: when this package is imported again, an action takes its own place.
+_ACTIONS: dict[str, dict[tuple[str, str], Action]] = {}
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -22,16 +23,16 @@ class _Finder(importlib.abc.MetaPathFinder):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, _ACTIONS[fullname])
+            spec.loader = _Loader(spec.loader, list(_ACTIONS[fullname].values()))
         return spec
 
 
 class _Loader(importlib.abc.Loader):
-    """The module's own loader, and the action after it."""
+    """The module's own loader, and the actions after it."""
 
-    def __init__(self, own: importlib.abc.Loader, action: Action) -> None:
+    def __init__(self, own: importlib.abc.Loader, actions: list[Action]) -> None:
         self._own = own
-        self._action = action
+        self._actions = actions
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return self._own.create_module(spec)
@@ -41,7 +42,8 @@ class _Loader(importlib.abc.Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self._own
         self._own.exec_module(module)
-        self._action(module)
+        for action in self._actions:
+            action(module)
 
 
 def _when_executed(name: str, action: Action) -> None:
@@ -59,7 +61,7 @@ def after_import(name: str, action: Action) -> None:
         else:
             action(module)
         return
-    _ACTIONS[name] = action
+    _ACTIONS.setdefault(name, {})[action.__module__, getattr(action, "__qualname__", "")] = action
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         # Right before the finder that it asks, because finders in front of it may need to see the import as well.
         sys.meta_path.insert(sys.meta_path.index(PathFinder), _Finder())

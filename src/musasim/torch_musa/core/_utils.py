@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from musasim.base import release as _release
+
 DeviceUnion = torch.device | str | int | None
 #: What TORCH_MUSA_ARCH may say.
 _ARCHES = ("21", "22", "31")
@@ -53,15 +55,20 @@ def _current_device() -> int:
 def _get_musa_arch() -> int:
     """Compute architecture of the first device as one number, such as 22; TORCH_MUSA_ARCH overrides it.
 
-    Without a device this is 22. ValueError for a value of the variable that is no known architecture.
+    Without a device this is 22. ValueError for a value of the variable that is no known architecture, if these are checked.
     """
     override = os.environ.get("TORCH_MUSA_ARCH")
     if override is None:
         return _first_devices_arch()
-    if override.strip() not in _ARCHES:
+    if _checks_architectures() and override.strip() not in _ARCHES:
         raise ValueError(f"TORCH_MUSA_ARCH is {override!r}, and not one of {', '.join(_ARCHES)}")
     print(f"Using pre-defined musa arch: {int(override)}")
     return int(override)
+
+
+def _checks_architectures() -> bool:
+    """Whether an architecture that is asked for has to be a known one. Since 2.11.0, a variable takes any."""
+    return not (_release.since("2.11.0") and os.environ.get("TORCH_MUSA_SKIP_ARCH_CHECK") == "1")
 
 
 def _first_devices_arch() -> int:

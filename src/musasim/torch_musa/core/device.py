@@ -29,10 +29,10 @@ class Device:
         self.prev_idx = -1
 
     def __enter__(self) -> None:
-        self.prev_idx = _exchange_device(self.idx)
+        self.prev_idx = torch_musa._exchange_device(self.idx)
 
     def __exit__(self, *args: Any) -> Literal[False]:
-        self.idx = _maybe_exchange_device(self.prev_idx)
+        self.idx = torch_musa._maybe_exchange_device(self.prev_idx)
         return False
 
 
@@ -51,10 +51,10 @@ class _DeviceGuard:
         self.prev_idx = -1
 
     def __enter__(self) -> None:
-        self.prev_idx = _exchange_device(self.idx)
+        self.prev_idx = torch_musa._exchange_device(self.idx)
 
     def __exit__(self, type: Any, value: Any, traceback: Any) -> Literal[False]:
-        self.idx = _maybe_exchange_device(self.prev_idx)
+        self.idx = torch_musa._maybe_exchange_device(self.prev_idx)
         return False
 
 

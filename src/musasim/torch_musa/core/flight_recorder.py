@@ -18,10 +18,8 @@ from musasim.base import release
 _VERSION = "2.10"
 
 
-def publish(flights: Callable[[bool], list[dict[str, Any]]], forget: Callable[[], None]) -> None:
-    """Add the functions to torch's module of process groups."""
-    if release.chosen() < (2, 9, 1):
-        return
+def publish(flights: Callable[[bool], list[dict[str, Any]]], forget: Callable[[], None]) -> Callable[[], bytes]:
+    """Add the functions to torch's module of process groups, where the release has them. Returns the one that tells everything."""
 
     def _dump_mccl_trace(
         includeCollectives: bool = True, includeStackTraces: bool = True, onlyActive: bool = False
@@ -37,12 +35,15 @@ def publish(flights: Callable[[bool], list[dict[str, Any]]], forget: Callable[[]
         forget()
 
     native: Any = torch._C._distributed_c10d
-    added = [_dump_mccl_trace, _dump_mccl_trace_json]
-    if release.chosen() >= (2, 11, 0):
-        added.append(_reset_fr_recording_mccl)
-    for function in added:
-        function.__module__ = native.__name__
-        setattr(native, function.__name__, function)
+    added: dict[str, list[Callable[..., Any]]] = {
+        "2.9.1": [_dump_mccl_trace, _dump_mccl_trace_json],
+        "2.11.0": [_reset_fr_recording_mccl],
+    }
+    for functions in release.so_far(added).values():
+        for function in functions:
+            function.__module__ = native.__name__
+            setattr(native, function.__name__, function)
+    return _dump_mccl_trace
 
 
 def _chosen(entries: list[dict[str, Any]], only_active: bool) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import torch
+from torch._utils import _get_device_index
 
 from musasim.base import release as _release
 
@@ -320,7 +320,7 @@ def use_mem_pool(pool: MemPool, device: DeviceUnion = None) -> Iterator[None]:
     """Allocations inside the block come from `pool`."""
     context = MemPoolContext(pool)
     # By torch's own function, which takes devices of any type with an index.
-    index = current_device() if device is None else torch._utils._get_device_index(device)
+    index = current_device() if device is None else _get_device_index(device)
     _musa_beginAllocateToPool(index, pool.id)
     try:
         yield

@@ -112,12 +112,15 @@ fork_rng._stock = _stock_fork_rng  # type: ignore[attr-defined]
 
 
 def _as_device(device: int | str | torch.device) -> torch.device:
-    return torch.device("musa", device) if isinstance(device, int) else torch.device(device)
+    """The device that a number or a string names; anything else is asked for its index, as in torch_musa."""
+    if isinstance(device, int):
+        return torch.device("musa", device)
+    return torch.device(device) if isinstance(device, str) else device
 
 
 def _generator(device: torch.device) -> torch.Generator:
-    index = current_device() if device.index is None else device.index
-    return _default_generators()[index]
+    index = device.index
+    return _default_generators()[current_device() if index is None else index]
 
 
 def _default_generators() -> tuple[torch.Generator, ...]:

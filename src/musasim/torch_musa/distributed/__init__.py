@@ -16,6 +16,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+import torch
+
 from musasim.base import release
 
 from .._vendor_torch.late_import import Action, after_import
@@ -44,6 +46,23 @@ def _apply_distributed_patch() -> None:
     for changes in release.so_far(_CHANGES).values():
         for module, part in changes.items():
             after_import(module, _import(part))
+    if release.since("2.9.1"):
+        _find_by_name("_symmetric_memory")
+
+
+def _find_by_name(part: str) -> None:
+    """Let programs find a module of torch.distributed that the real package has imported, and that nothing else imports."""
+    package: Any = torch.distributed
+    find_others = vars(package).get("__getattr__")
+
+    def __getattr__(name: str) -> Any:
+        if name == part:
+            return import_module(f"{package.__name__}.{part}")
+        if find_others is not None:
+            return find_others(name)
+        raise AttributeError(f"module {package.__name__!r} has no attribute {name!r}")
+
+    package.__getattr__ = __getattr__
 
 
 def _apply_sharded_grad_scaler_patch() -> None:

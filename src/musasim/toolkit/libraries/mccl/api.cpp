@@ -128,6 +128,20 @@ mcclResult_t mcclCommInitRank(mcclComm_t* comm, int ranks, mcclUniqueId id, int 
   return result;
 }
 
+// For a group of torch.distributed, whose ranks have agreed on a name: a communicator that connects with its first operation.
+extern "C" MUSART_API mcclResult_t musasim_mccl_communicator(mcclComm_t* comm, int ranks, int rank, const char* name) {
+  int device = 0;
+  if (const auto error = musaGetDevice(&device)) {
+    return fail(mcclUnhandledMusaError, musaGetErrorString(error));
+  }
+  const auto member = std::make_shared<Communicator>(rank, ranks, device, name);
+  member->connect_later();
+  *comm = reinterpret_cast<mcclComm_t>(member.get());
+  const std::lock_guard<std::mutex> lock(members_mutex);
+  members[*comm] = member;
+  return mcclSuccess;
+}
+
 mcclResult_t mcclCommInitRankConfig(mcclComm_t* comm, int ranks, mcclUniqueId id, int rank, mcclConfig_t* config) {
   if (config != nullptr && (config->size < sizeof(mcclConfig_t) || config->magic != kConfigMagic)) {
     return fail(mcclInvalidArgument, "the configuration was not initialised");

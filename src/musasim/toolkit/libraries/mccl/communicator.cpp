@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 namespace musasim::libmccl {
 namespace {
@@ -96,6 +97,9 @@ size_t Communicator::bytes_written(const Operation& operation) const {
 mcclResult_t Communicator::run(const std::vector<Operation>& operations) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Failure failure;
+  if (std::exchange(is_late_, false)) {
+    failure = wire_.connect(name_);
+  }
   for (const auto& operation : operations) {
     if (operation.call.kind != Kind::Message && !failure && state_ == mcclSuccess) {
       failure = collective(operation);

@@ -41,6 +41,10 @@ class Communicator {
   const int device;
 
   mcclResult_t connect();
+  // Has the next operation do it, in which all ranks take part.
+  void connect_later() {
+    is_late_ = true;
+  }
 
   // Does collectives in their order, and after them all messages at once. The first failure is the answer to all that follows.
   mcclResult_t run(const std::vector<Operation>& operations);
@@ -78,6 +82,7 @@ class Communicator {
   std::map<int, std::shared_ptr<const Factor>> factors_;
   int next_op_ = mcclNumOps;
   std::mutex mutex_; // of the wire
+  bool is_late_ = false;
   Wire wire_;
 };
 

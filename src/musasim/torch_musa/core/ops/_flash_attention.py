@@ -1,12 +1,13 @@
 """Two of aten's operators of flash attention, with what torch_musa's kernels refuse: windows, slopes, packed sequences on mp_22.
 
 They take sequences of one length as (batch, heads, length, size), where CUDA's take the heads last but one, and give the sums of
-packed sequences as (sequences, heads, longest). 2.7.1 gives no gradients of these, and later releases refuse them on mp_22.
+packed sequences as (sequences, heads, longest). 2.7.1 gives no gradients of these, and later releases refuse them on mp_22. Since
+2.9.1, nested tensors are such sequences, for an operator of their own.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import torch
@@ -98,6 +99,69 @@ def _backward(
     return gradients
 
 
+def _nested_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    return_debug_mask: bool = False,
+    *,
+    scale: float | None = None,
+) -> tuple[Any, ...]:
+    """Of nested tensors, whose parts are (heads, length, size)."""
+    offsets, of_keys = _offsets(query), _offsets(key)
+    longest = _longest(offsets), _longest(of_keys)
+    given = _packed(query), _packed(key), _packed(value), offsets, of_keys, *longest
+    output, sums, *_, mask = _forward(*given, dropout_p, is_causal, return_debug_mask, scale=scale)
+    state = torch.zeros(2, dtype=torch.uint64)
+    return _unpacked(output, offsets), sums, offsets, of_keys, *longest, state, state.new_empty(0), mask
+
+
+def _nested_backward(
+    grad_out: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    out: Tensor,
+    logsumexp: Tensor,
+    cum_seq_q: Tensor,
+    cum_seq_k: Tensor,
+    max_q: int,
+    max_k: int,
+    dropout_p: float,
+    is_causal: bool,
+    philox_seed: Tensor,
+    philox_offset: Tensor,
+    *,
+    scale: float | None = None,
+) -> tuple[Tensor, ...]:
+    packed = map(_packed, (grad_out, query, key, value, out))
+    rest = cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, philox_seed, philox_offset
+    given: Any = (*packed, logsumexp, *rest)
+    gradients = _backward(*given, scale=scale)
+    return tuple(_unpacked(*each) for each in zip(gradients, (cum_seq_q, cum_seq_k, cum_seq_k)))
+
+
+def _packed(nested: Tensor) -> Tensor:
+    return torch.cat([part.transpose(0, 1) for part in nested.unbind()])
+
+
+def _unpacked(packed: Tensor, offsets: Tensor) -> Tensor:
+    parts = [packed[rows].transpose(0, 1).contiguous() for rows in _sequences(offsets)]
+    return torch.nested.as_nested_tensor(parts)
+
+
+def _offsets(nested: Tensor) -> Tensor:
+    ends = accumulate((part.shape[1] for part in nested.unbind()), initial=0)
+    return torch.tensor(list(ends), dtype=torch.int32, device=nested.device)
+
+
+def _longest(offsets: Tensor) -> int:
+    lengths: list[int] = offsets.diff().tolist()
+    return max(lengths)
+
+
 def _refuse(operator: str, options: dict[str, Any], *names: str) -> None:
     for name in names:
         if options.get(name) is not None:
@@ -118,8 +182,14 @@ def _heads_first(*tensors: Tensor) -> list[Tensor]:
     return [tensor.transpose(0, 1).unsqueeze(0) for tensor in tensors]
 
 
-if not torch._C._dispatch_has_kernel_for_dispatch_key(
-    f"aten::{_FORWARD}", "PrivateUse1"
-):  # not when it is loaded again
-    _library.impl(_FORWARD, _forward, "PrivateUse1")
-    _library.impl(_BACKWARD, _backward, "PrivateUse1")
+def _register(kernels: dict[str, Any], key: str) -> None:
+    """What is there already stays, which is so when the module is loaded again."""
+    for name, kernel in kernels.items():
+        if not torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", key):
+            _library.impl(name, kernel, key)
+
+
+_register({_FORWARD: _forward, _BACKWARD: _backward}, "PrivateUse1")
+if release.since("2.9.1"):
+    _OF_NESTED = "_scaled_dot_product_flash_attention"
+    _register({_OF_NESTED: _nested_forward, f"{_OF_NESTED}_backward": _nested_backward}, "NestedTensorPrivateUse1")

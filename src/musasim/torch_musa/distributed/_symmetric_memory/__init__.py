@@ -105,6 +105,10 @@ _OTHERS: dict[str, dict[str, Callable[..., Any]]] = {
 }
 
 
+#: Operators of torch's that the vendor's torch has for this device, too; torch has them for CUDA.
+_OF_ANY_DEVICE = {"2.9.1": (), "2.11.0": ("fused_all_gather_matmul", "fused_matmul_reduce_scatter")}
+
+
 def _apply_symmetric_memory_patch() -> None:
     names, library = vars(_module), _module.lib
     if _release.since("2.11.0"):
@@ -113,6 +117,9 @@ def _apply_symmetric_memory_patch() -> None:
     for collective in sum(_release.so_far(_COLLECTIVES).values(), ()):
         library.impl(collective.__name__, collective, "PrivateUse1")
         names[collective.__name__] = collective
+    for name in _release.of(_OF_ANY_DEVICE):
+        if not torch._C._dispatch_has_kernel_for_dispatch_key(f"symm_mem::{name}", "PrivateUse1"):
+            library.impl(name, names[f"_{name}"], "PrivateUse1")
     for replaced in _release.so_far(_OTHERS).values():
         names.update(replaced)
 

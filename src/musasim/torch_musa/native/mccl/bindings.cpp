@@ -90,6 +90,14 @@ py::list flights(bool with_frames) {
   return made;
 }
 
+void pickle_by(const py::function& dump) {
+  auto* kept = new py::object(dump); // until the process ends, as the recorder is
+  mccl::pickled_flights = [kept] {
+    const py::gil_scoped_acquire gil;
+    return (*kept)().cast<std::string>();
+  };
+}
+
 void become_2_9_1(bool is) {
   mccl::Settings::since_2_9_1 = is;
   if (is) {
@@ -102,16 +110,40 @@ c10::intrusive_ptr<Options> copy(const Options& options) {
   return c10::make_intrusive<Options>(options);
 }
 
+// What NCCL's header calls them, by their numbers there.
+void add_policies(py::object group) {
+  const std::pair<const char*, int> policies[] = {
+      {"MCCL_CTA_POLICY_DEFAULT", 0}, {"MCCL_CTA_POLICY_EFFICIENCY", 1}, {"MCCL_CTA_POLICY_ZERO", 2}};
+  for (const auto& [name, number] : policies) {
+    group.attr(name) = number;
+  }
+}
+
+void add_config(py::object group) {
+  using Config = ProcessGroupMCCL::Config;
+  py::class_<Config>(group, "MCCLConfig")
+      .def(py::init<>())
+      .def_readwrite("blocking", &Config::blocking)
+      .def_readwrite("cga_cluster_size", &Config::cga_cluster_size)
+      .def_readwrite("min_ctas", &Config::min_ctas)
+      .def_readwrite("max_ctas", &Config::max_ctas)
+      .def_readwrite("cta_policy", &Config::cta_policy)
+      .def("__copy__", [](const Config& self) { return Config(self); })
+      .def("__deepcopy__", [](const Config& self, const py::dict&) { return Config(self); }, py::arg("memo"));
+}
+
 void add_options(py::class_<ProcessGroupMCCL, c10::intrusive_ptr<ProcessGroupMCCL>, c10d::Backend>& group) {
   py::class_<Options, c10::intrusive_ptr<Options>, c10d::Backend::Options>(group, "Options")
       .def(py::init<bool>(), py::arg("is_high_priority_stream") = false)
       .def_readwrite("is_high_priority_stream", &Options::is_high_priority_stream)
+      .def_readwrite("config", &Options::config) // of releases from 2.9.1 on
       .def_readwrite("split_from", &Options::split_from)
       .def_readwrite("split_color", &Options::split_color)
-      .def_readwrite("global_ranks_in_group", &Options::global_ranks_in_group)
-      .def_readwrite("group_name", &Options::group_name)
+      // Of releases from 2.9.1 on.
       .def("__copy__", &copy)
-      .def("__deepcopy__", [](const Options& self, const py::dict&) { return copy(self); }, py::arg("memo"));
+      .def("__deepcopy__", [](const Options& self, const py::dict&) { return copy(self); }, py::arg("memo"))
+      .def_readwrite("global_ranks_in_group", &Options::global_ranks_in_group)
+      .def_readwrite("group_name", &Options::group_name);
 }
 
 } // namespace
@@ -121,6 +153,8 @@ void add_process_group(py::module_& module) {
   // The classes it derives from are made by PyTorch's own module.
   py::module_::import("torch._C._distributed_c10d");
   py::class_<ProcessGroupMCCL, c10::intrusive_ptr<ProcessGroupMCCL>, c10d::Backend> group(module, "ProcessGroupMCCL");
+  add_policies(group);
+  add_config(group);
   add_options(group);
   group
       .def(py::init(&make), py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("options"))
@@ -137,9 +171,12 @@ void add_process_group(py::module_& module) {
       .def_static("_wait_for_all", &mccl::Lane::wait_for_all, py::arg("longest"), no_gil)
       .def_static("_as_since_2_9_1", &become_2_9_1, py::arg("is"))
       .def_static("_flights", &flights, py::arg("with_frames")) // for flight_recorder.py
+      .def_static("_pickle_flights_by", &pickle_by, py::arg("dump"))
       .def_static("_forget_flights", [] { mccl::FlightRecorder::get().reset(); })
       // Of releases from 2.9.1 on; process_group.py takes them away before.
       .def("_comm_ptr", &ProcessGroupMCCL::comm_ptr)
+      .def("_start_time_estimate", &ProcessGroupMCCL::start_time_estimate)
+      .def("_end_time_estimate", &ProcessGroupMCCL::end_time_estimate)
       .def("register_mem_pool", &ProcessGroupMCCL::register_mem_pool, py::arg("pool"), py::arg("symm") = false)
       .def("deregister_mem_pool", &ProcessGroupMCCL::deregister_mem_pool, py::arg("pool"))
       .def("_set_enable_nan_check", &ProcessGroupMCCL::find_nan, py::arg("enable_nan_check"), no_gil)

@@ -1,9 +1,16 @@
 #include "flight_recorder.h"
 
+#include "../runtime/version.h"
 #include "settings.h"
 
 #include <torch/csrc/distributed/c10d/Utils.hpp>
 #include <torch/csrc/profiler/combined_traceback.h>
+
+#if MUSASIM_TORCH_AT_LEAST(2, 9)
+// Before, the header of PyTorch's writer was NCCL's.
+#include <torch/csrc/distributed/c10d/FlightRecorder.hpp>
+#define MUSASIM_HAS_WRITER
+#endif
 
 namespace musasim::mccl {
 
@@ -55,6 +62,13 @@ void FlightRecorder::reset() {
   std::deque<Flight> old;
   const std::lock_guard<std::mutex> lock(mutex_);
   old.swap(flights_);
+  last_ = 0;
+}
+
+void write_flights([[maybe_unused]] int rank) {
+#ifdef MUSASIM_HAS_WRITER
+  c10d::DebugInfoWriter::getWriter(rank).write(pickled_flights());
+#endif
 }
 
 } // namespace musasim::mccl

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <deque>
@@ -64,5 +65,11 @@ class FlightRecorder {
   std::deque<Flight> flights_;
   uint64_t last_ = 0;
 };
+
+// The operations as flight_recorder.py gives them to programs, which sets this.
+inline std::function<std::string()> pickled_flights;
+
+// Leaves them where torch's own writer does: in the file that TORCH_FR_DUMP_TEMP_FILE names, with the rank behind the name.
+void write_flights(int rank);
 
 } // namespace musasim::mccl

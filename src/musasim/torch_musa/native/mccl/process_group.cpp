@@ -3,10 +3,12 @@
 #include "../runtime/capture.h"
 #include "../runtime/launches.h"
 #include "../runtime/device.h"
+#include "../runtime/pluggable.h"
 #include "../runtime/stream.h"
 #include "../runtime/trace.h"
 #include "kernel_name.h"
 #include "point_to_point.h"
+#include "refusals.h"
 #include "tensors.h"
 
 #include <ATen/ATen.h>
@@ -56,7 +58,7 @@ int64_t total(const Counts& counts) {
 }
 
 Operation reduction(OpType type, const at::Tensor& tensor, const c10d::ReduceOp& op) {
-  check_reduction(tensor, op);
+  check_reduction(tensor, op, type == OpType::ALLREDUCE ? "all_reduce" : "reduce");
   Operation made(type, tensor);
   made.reduction = op.op_;
   return made;
@@ -79,8 +81,7 @@ Counts split_counts(const Counts& splits, const at::Tensor& tensor, int ranks) {
 }
 
 void check_same_type(const at::Tensor& output, const at::Tensor& input) {
-  TORCH_CHECK_TYPE(
-      output.scalar_type() == input.scalar_type(), "output tensor must have the same type as input tensor");
+  check_type(output.scalar_type() == input.scalar_type(), "output tensor must have the same type as input tensor");
 }
 
 bool same_everywhere(const std::vector<Operation>& all) {
@@ -122,7 +123,7 @@ bool sends_its_inputs(const Operation& operation, int rank) {
 void refuse_nan(const Tensors& inputs) {
   for (const auto& input : inputs) {
     const bool has_nan = at::isFloatingType(input.scalar_type()) && at::isnan(input).any().item<bool>();
-    TORCH_CHECK(!has_nan, "MCCL NaN check failed: an input tensor has a value that is not a number");
+    TORCH_CHECK(!has_nan, "MCCL NaN check failed: found NaN in input tensor.");
   }
 }
 
@@ -132,6 +133,28 @@ size_t bytes_of(const Tensors& tensors) {
     bytes += tensor.nbytes();
   }
   return bytes;
+}
+
+using Refuse = std::function<void(const std::string&)>;
+
+Refuse refusing(const char* operation) {
+  return [operation](const std::string& what) { check_value(false, "ProcessGroupMCCL::", operation, ": ", what); };
+}
+
+// The root's list of a gather or a scatter: one tensor for each rank, of the type and size of the root's own.
+Tensors list_of_root(
+    const std::vector<Tensors>& lists, const at::Tensor& own, const char* kind, int size, const Refuse& refuse) {
+  if (lists.size() != 1) {
+    refuse(c10::str("requires a single-element ", kind, " list containing a list with ", size, " tensors."));
+  }
+  const auto& parts = lists[0];
+  if (parts.size() != static_cast<size_t>(size)) {
+    const std::string name = kind[0] == 'o' ? "Output" : "Input";
+    refuse(c10::str("Incorrect ", kind, " list size ", parts.size(), ". ", name, " list size should be ", size, ", same as size of the process group."));
+  }
+  c10d::assertTypeAndSizesMatch(refuse, parts, own.options(), own.sizes());
+  check_tensors(parts);
+  return parts;
 }
 
 std::string numbered(size_t count, int size) {
@@ -148,6 +171,9 @@ ProcessGroupMCCL::ProcessGroupMCCL(
       communicator_(std::make_shared<Communicator>(
           Communicator{health_, Gloo(store, rank, size, options_->timeout)})) {
   TORCH_CHECK(device_count() > 0, "ProcessGroupMCCL is only supported with GPUs, no GPUs found!");
+  if (uid_ == 0) {
+    world_rank_ = rank;
+  }
   init();
 }
 
@@ -183,8 +209,11 @@ WorkPtr ProcessGroupMCCL::submit(const Request& request, Lane& lane, std::functi
   if (settings_.finds_nan && sends_its_inputs(request.operation, getRank())) {
     refuse_nan(request.inputs);
   }
-  used_ = true;
   const auto device = device_of(request.inputs, request.outputs);
+  if (!request.inputs.empty() || !request.outputs.empty()) {
+    check_bound(device);
+  }
+  used_ = true;
   const WorkMCCL::Facts facts = {
       request.operation.type,
       request.title,
@@ -298,6 +327,15 @@ Lane& ProcessGroupMCCL::lane_to(int peer, bool sending) {
   return messages_[{peer, sending}];
 }
 
+// A group that was made with a device has communicators on no other.
+void ProcessGroupMCCL::check_bound(at::Device device) const {
+  const auto bound = getBoundDeviceId();
+  TORCH_CHECK_WITH(
+      DistBackendError,
+      !bound.has_value() || *bound == device,
+      "Attempt to perform collective on tensor not on device passed to init_process_group");
+}
+
 void ProcessGroupMCCL::check_peer(int peer) const {
   TORCH_CHECK_VALUE(peer >= 0 && peer < getSize(), "invalid rank of the other side: ", peer);
   TORCH_CHECK_VALUE(peer != getRank(), "musasim: a rank cannot send to itself through mccl");
@@ -311,7 +349,7 @@ std::string ProcessGroupMCCL::name() const {
 
 WorkPtr ProcessGroupMCCL::broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) {
   const auto tensor = only(tensors);
-  check_tensor(tensor);
+  check_tensor(as_pairs(tensor));
   check_root(opts.rootRank, getSize());
   Operation operation(OpType::BROADCAST, tensor);
   operation.root = opts.rootRank;
@@ -324,7 +362,7 @@ WorkPtr ProcessGroupMCCL::broadcast(Tensors& tensors, const c10d::BroadcastOptio
 
 WorkPtr ProcessGroupMCCL::allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) {
   const auto tensor = only(tensors);
-  check_tensor(tensor);
+  check_tensor(as_pairs(tensor));
   const auto op = opts.reduceOp;
   const auto operation = reduction(OpType::ALLREDUCE, tensor, op);
   return collective({operation, "mccl:all_reduce", {tensor}, {tensor}, opts.timeout}, [=](Session& session) {
@@ -348,7 +386,7 @@ WorkPtr ProcessGroupMCCL::allreduce_coalesced(Tensors& tensors, const c10d::Allr
 
 WorkPtr ProcessGroupMCCL::reduce(Tensors& tensors, const c10d::ReduceOptions& opts) {
   const auto tensor = only(tensors);
-  check_tensor(tensor);
+  check_tensor(as_pairs(tensor));
   check_root(opts.rootRank, getSize());
   const auto op = opts.reduceOp;
   auto operation = reduction(OpType::REDUCE, tensor, op);
@@ -370,7 +408,7 @@ WorkPtr ProcessGroupMCCL::_allgather_base(at::Tensor& output, at::Tensor& input,
   check_tensor(input);
   check_tensor(output);
   check_same_type(output, input);
-  TORCH_CHECK_VALUE(
+  check_value(
       output.numel() == input.numel() * getSize(), "output tensor size must be equal to world_size times input tensor size");
   const Operation operation(OpType::_ALLGATHER_BASE, input);
   return collective(
@@ -396,8 +434,8 @@ WorkPtr ProcessGroupMCCL::_reduce_scatter_base(
     at::Tensor& output, at::Tensor& input, const c10d::ReduceScatterOptions& opts) {
   check_tensor(input);
   check_tensor(output);
-  check_same_type(output, input);
-  TORCH_CHECK_VALUE(
+  check_type(output.scalar_type() == input.scalar_type(), "input tensor must be the same type as the output tensor.");
+  check_value(
       input.numel() == output.numel() * getSize(), "input tensor must be the same size as output size times world size");
   const auto op = opts.reduceOp;
   const auto operation = reduction(OpType::_REDUCE_SCATTER_BASE, input, op);
@@ -490,18 +528,15 @@ WorkPtr ProcessGroupMCCL::reduce_scatter(
 }
 
 WorkPtr ProcessGroupMCCL::gather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::GatherOptions& opts) {
+  const Refuse refuse = refusing("gather");
+  c10d::assertRootRank(refuse, opts.rootRank, getSize());
   const auto input = only(inputs);
   check_tensor(input);
-  check_root(opts.rootRank, getSize());
   Tensors parts;
   if (opts.rootRank == getRank()) {
-    TORCH_CHECK_VALUE(outputs.size() == 1, "requires a single-element output list containing a list with ", getSize(), " tensors.");
-    parts = outputs[0];
-    TORCH_CHECK_VALUE(parts.size() == static_cast<size_t>(getSize()), numbered(parts.size(), getSize()));
-    check_tensors(parts);
-    check_same_type(parts[0], input);
-  } else {
-    TORCH_CHECK_VALUE(outputs.empty(), "requires empty output on non-root");
+    parts = list_of_root(outputs, input, "output", getSize(), refuse);
+  } else if (!outputs.empty()) {
+    refuse("requires empty output on non-root");
   }
   Operation operation(OpType::GATHER, input);
   operation.count = 0;
@@ -515,18 +550,15 @@ WorkPtr ProcessGroupMCCL::gather(std::vector<Tensors>& outputs, Tensors& inputs,
 }
 
 WorkPtr ProcessGroupMCCL::scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ScatterOptions& opts) {
+  const Refuse refuse = refusing("scatter");
+  c10d::assertRootRank(refuse, opts.rootRank, getSize());
   const auto output = only(outputs);
   check_tensor(output);
-  check_root(opts.rootRank, getSize());
   Tensors parts;
   if (opts.rootRank == getRank()) {
-    TORCH_CHECK_VALUE(inputs.size() == 1, "requires a single-element input list containing a list with ", getSize(), " tensors.");
-    parts = inputs[0];
-    TORCH_CHECK_VALUE(parts.size() == static_cast<size_t>(getSize()), numbered(parts.size(), getSize()));
-    check_tensors(parts);
-    check_same_type(output, parts[0]);
-  } else {
-    TORCH_CHECK_VALUE(inputs.empty(), "requires empty input on non-root");
+    parts = list_of_root(inputs, output, "input", getSize(), refuse);
+  } else if (!inputs.empty()) {
+    refuse("requires empty input on non-root");
   }
   Operation operation(OpType::SCATTER, output);
   operation.count = 0;
@@ -581,28 +613,49 @@ WorkPtr ProcessGroupMCCL::alltoall(Tensors& outputs, Tensors& inputs, const c10d
 
 WorkPtr ProcessGroupMCCL::send(Tensors& tensors, int to, int /*tag*/) {
   const auto tensor = only(tensors);
-  check_tensor(tensor);
+  check_message(tensor);
   check_peer(to);
   const Operation operation(OpType::SEND, tensor);
-  return message({operation, "mccl:send", {tensor}, {}, kNoOwnTimeout}, lane_to(to, true), [=](Gloo& gloo, Deadline deadline) {
+  const auto title = c10::str("mccl:send ", getRank(), "->", to);
+  return message({operation, title, {tensor}, {}, kNoOwnTimeout}, lane_to(to, true), [=](Gloo& gloo, Deadline deadline) {
     send_message(gloo, tensor, to, deadline);
   });
 }
 
 WorkPtr ProcessGroupMCCL::recv(Tensors& tensors, int from, int /*tag*/) {
   const auto tensor = only(tensors);
-  check_tensor(tensor);
+  check_message(tensor);
   check_peer(from);
   const Operation operation(OpType::RECV, tensor);
   return message(
-      {operation, "mccl:recv", {}, {tensor}, kNoOwnTimeout},
+      {operation, c10::str("mccl:recv ", getRank(), "<-", from), {}, {tensor}, kNoOwnTimeout},
       lane_to(from, false),
       [=, group = name()](Gloo& gloo, Deadline deadline) { receive_message(gloo, group, tensor, from, deadline); });
 }
 
 WorkPtr ProcessGroupMCCL::barrier(const c10d::BarrierOptions& opts) {
-  // On a device it is a reduction of one element. Here it is only the exchange of descriptions.
-  return collective({Operation(OpType::BARRIER), "mccl:barrier", {}, {}, opts.timeout}, [](Session&) {});
+  if (!opts.device_ids.empty()) {
+    const auto index = static_cast<c10::DeviceIndex>(opts.device_ids[0]);
+    TORCH_CHECK_VALUE(index >= 0, "Failed to infer a GPU device id to perform barrier. ");
+    check_device(index);
+    check_bound(c10::Device(kMusa, index));
+  }
+  // On a device it is a reduction of one element, as which it is recorded. Here it is only the exchange of descriptions.
+  const auto device = opts.device_ids.empty() ? current_device() : static_cast<c10::DeviceIndex>(opts.device_ids[0]);
+  const auto element = at::zeros({1}, at::TensorOptions(c10::Device(kMusa, device)).dtype(at::kFloat));
+  return collective(
+      {Operation(OpType::BARRIER), "mccl:all_reduce_barrier", {element}, {element}, opts.timeout}, [](Session&) {});
+}
+
+WorkPtr ProcessGroupMCCL::recvAnysource(Tensors& /*tensors*/, int /*tag*/) {
+  TORCH_CHECK(false, "ProcessGroupMCCL does not support recvAnysource");
+}
+
+WorkPtr ProcessGroupMCCL::allgather_coalesced(
+    std::vector<Tensors>& /*outputs*/, Tensors& /*inputs*/, const c10d::AllgatherOptions& /*opts*/) {
+  constexpr const char* kLacking = "ProcessGroupMCCL does not support allgather_coalesced";
+  TORCH_CHECK_NOT_IMPLEMENTED(!since(Release::v2_9_1), kLacking);
+  TORCH_CHECK(false, kLacking);
 }
 
 // ---- Groups of operations ----
@@ -648,6 +701,9 @@ c10d::ErrorType ProcessGroupMCCL::getError() {
 }
 
 void ProcessGroupMCCL::abort() {
+  if (settings_.dumps_on_abort) {
+    write_flights(world_rank_);
+  }
   health_->fail(c10d::ErrorType::COMM_ERROR, "it was aborted by the program");
 }
 
@@ -686,20 +742,47 @@ static std::pair<int64_t, int64_t> id_of(const pybind11::object& pool) {
   return pool.attr("id").cast<std::pair<int64_t, int64_t>>();
 }
 
+static void check_connected(bool is_connected) {
+  TORCH_CHECK_WITH(
+      DistBackendError,
+      is_connected,
+      "MCCL communicator has not been initialized before mem pool creation. You can pass `device_id` to "
+      "init_process_group -- one way of eager initialization -- to work around this issue");
+}
+
 void ProcessGroupMCCL::register_mem_pool(const pybind11::object& pool, bool /*symmetric*/) {
-  TORCH_CHECK(used_, "register_mem_pool needs a communicator: call a collective before, or init_process_group(device_id=)");
+  check_connected(used_);
   pools_.insert(id_of(pool));
 }
 
 void ProcessGroupMCCL::deregister_mem_pool(const pybind11::object& pool) {
-  TORCH_CHECK(pools_.erase(id_of(pool)) == 1, "deregister_mem_pool: this memory pool is not registered");
+  check_connected(used_);
+  TORCH_CHECK(pools_.erase(id_of(pool)) == 1, "Trying to unregister not previously registered pool");
+}
+
+// Ordinary memory of the device.
+std::shared_ptr<c10::Allocator> ProcessGroupMCCL::getMemAllocator() {
+  return Settings::since_2_9_1 ? std::make_shared<PoolAllocator>(uncached_allocator()) : Backend::getMemAllocator();
+}
+
+void ProcessGroupMCCL::start_time_estimate() {
+  startCoalescing();
+}
+
+float ProcessGroupMCCL::end_time_estimate() {
+  TORCH_CHECK(false, "The current mccl version does not support mccl comm time estimation. ");
+}
+
+// 2.7.1 has what every backend has.
+static void check_later(const char* what) {
+  TORCH_CHECK(since(Release::v2_9_1), "Backend mccl is missing implementation of ", what, ".");
 }
 
 c10::intrusive_ptr<c10d::Backend> ProcessGroupMCCL::split(
     const c10::intrusive_ptr<c10d::Store>& store,
     const std::vector<int>& ranks,
     const c10::intrusive_ptr<c10d::Backend::Options>& opts) {
-  ++splits_;
+  check_later("split");
   const auto place = std::find(ranks.begin(), ranks.end(), getRank());
   if (place == ranks.end()) {
     return nullptr;
@@ -712,6 +795,20 @@ c10::intrusive_ptr<c10d::Backend> ProcessGroupMCCL::split(
   }
   auto made = c10::make_intrusive<ProcessGroupMCCL>(
       store, static_cast<int>(place - ranks.begin()), static_cast<int>(ranks.size()), options);
+  made->setGroupUid(options->group_name);
+  return made;
+}
+
+c10::intrusive_ptr<c10d::Backend> ProcessGroupMCCL::merge(
+    const c10::intrusive_ptr<c10d::Store>& store,
+    const c10::intrusive_ptr<c10d::Backend::Options>& opts,
+    const int& rank,
+    const int& size) {
+  check_later("merge");
+  const auto options = c10::dynamic_intrusive_pointer_cast<Options>(opts);
+  TORCH_CHECK(options != nullptr, "opts not a ProcessGroupMCCL::Options.");
+  take_names(*options, *opts);
+  auto made = c10::make_intrusive<ProcessGroupMCCL>(store, rank, size, options);
   made->setGroupUid(options->group_name);
   return made;
 }

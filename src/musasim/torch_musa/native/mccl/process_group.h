@@ -10,6 +10,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -43,12 +44,24 @@ class ProcessGroupMCCL final : public c10d::Backend {
 
   static constexpr Milliseconds kDefaultTimeout{10 * 60 * 1000};
 
+  // How a communicator uses the device, where there is nothing to choose here. What is undefined is the library's choice.
+  struct Config {
+    static constexpr int kUndefined = std::numeric_limits<int>::min();
+
+    int blocking = kUndefined;
+    int cga_cluster_size = kUndefined;
+    int min_ctas = kUndefined;
+    int max_ctas = kUndefined;
+    int cta_policy = kUndefined;
+  };
+
   struct Options final : c10d::Backend::Options {
     explicit Options(bool high_priority = false) : c10d::Backend::Options("mccl", kDefaultTimeout), is_high_priority_stream(high_priority) {}
 
     bool is_high_priority_stream;
+    Config config;
     c10::intrusive_ptr<ProcessGroupMCCL> split_from;
-    int64_t split_color = 0;
+    int64_t split_color = -2; // NCCL's word for "not set"
     // Every backend's options have these in newer releases; ours hide them.
     std::string group_name;
     std::vector<uint64_t> global_ranks_in_group;
@@ -60,8 +73,9 @@ class ProcessGroupMCCL final : public c10d::Backend {
   const std::string getBackendName() const override {
     return "mccl";
   }
+  // torch_musa says so of all its releases, although split() makes a group from 2.9.1 on.
   bool supportsSplitting() const override {
-    return true;
+    return false;
   }
   bool supportsCoalescing() const override {
     return true;
@@ -93,6 +107,8 @@ class ProcessGroupMCCL final : public c10d::Backend {
   WorkPtr send(Tensors& tensors, int to, int tag) override;
   WorkPtr recv(Tensors& tensors, int from, int tag) override;
   WorkPtr barrier(const c10d::BarrierOptions& opts) override;
+  WorkPtr recvAnysource(Tensors& tensors, int tag) override;
+  WorkPtr allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::AllgatherOptions& opts) override;
 
   void startCoalescing() override;
   WorkPtr endCoalescing() override;
@@ -114,6 +130,17 @@ class ProcessGroupMCCL final : public c10d::Backend {
       const c10::intrusive_ptr<c10d::Store>& store,
       const std::vector<int>& ranks,
       const c10::intrusive_ptr<c10d::Backend::Options>& opts);
+  c10::intrusive_ptr<c10d::Backend> merge(
+      const c10::intrusive_ptr<c10d::Store>& store,
+      const c10::intrusive_ptr<c10d::Backend::Options>& opts,
+      const int& rank,
+      const int& size);
+
+  std::shared_ptr<c10::Allocator> getMemAllocator() override;
+
+  // MCCL cannot say how long an operation would take.
+  void start_time_estimate();
+  float end_time_estimate();
 
   void add_ephemeral_timeout(Milliseconds timeout);
   bool has_timeout(const WorkPtr& work, Milliseconds timeout) const;
@@ -128,8 +155,9 @@ class ProcessGroupMCCL final : public c10d::Backend {
   uint64_t uid() const {
     return uid_;
   }
+  // A communicator is never split: MCCL cannot, so split() connects another one.
   uint64_t split_count() const {
-    return splits_;
+    return 0;
   }
   bool is_initialized() const {
     return used_;
@@ -139,7 +167,7 @@ class ProcessGroupMCCL final : public c10d::Backend {
   using Body = std::function<void(Session&)>;
   struct Request {
     Operation operation;
-    const char* title;
+    std::string title;
     Tensors inputs;
     Tensors outputs;
     Milliseconds timeout;
@@ -155,10 +183,12 @@ class ProcessGroupMCCL final : public c10d::Backend {
   WorkPtr joined(std::vector<WorkPtr> parts, at::Device device);
   Milliseconds timeout_for(Milliseconds asked);
   Lane& lane_to(int peer, bool sending);
+  void check_bound(at::Device device) const;
   void check_peer(int peer) const;
   std::string name() const;
 
   static uint64_t count_groups();
+  static inline int world_rank_ = 0; // this process's in the first group, which is that of all
 
   const uint64_t uid_ = count_groups(); // in this process, from 0 on
   const OptionsPtr options_;
@@ -172,7 +202,6 @@ class ProcessGroupMCCL final : public c10d::Backend {
   std::atomic<uint64_t> sequence_{0};
   std::atomic<uint64_t> messages_sent_{0};
   std::atomic<uint64_t> operations_{0};
-  uint64_t splits_ = 0;
   std::optional<c10::Stream> stream_; // of the communicator, which profiles show
   std::set<std::pair<int64_t, int64_t>> pools_; // those that are registered, by their ids
   bool used_ = false;

@@ -1,5 +1,7 @@
 #include "settings.h"
 
+#include "../runtime/release.h"
+
 #include <torch/csrc/distributed/c10d/Utils.hpp>
 #include <torch/csrc/distributed/c10d/debug.h>
 
@@ -42,11 +44,13 @@ Settings Settings::read() {
       c10d::debug_level() >= c10d::DebugLevel::Detail;
   const bool timed = c10d::getCvarBool({"TORCH_MCCL_ENABLE_TIMING", "MCCL_ENABLE_TIMING"}, false);
   const bool checks_nan = c10d::getCvarBool({"TORCH_MCCL_NAN_CHECK"}, false);
+  const bool dumps = since(Release::v2_11_0) && c10d::getCvarBool({"TORCH_MCCL_EXTRA_DUMP_ON_EXEC"}, false);
   // The debugger of ranks that differ switches the handling of errors on.
   return {
       .timed = timed || desync,
       .raises_late_errors = blocking || desync || handling != kNoHandling,
-      .finds_nan = checks_nan && since_2_9_1};
+      .finds_nan = checks_nan && since_2_9_1,
+      .dumps_on_abort = dumps && c10d::getCvarInt({"TORCH_MCCL_TRACE_BUFFER_SIZE"}, 2000) > 0};
 }
 
 } // namespace musasim::mccl

@@ -14,6 +14,9 @@ struct Settings {
   // do not check.
   bool finds_nan = false;
 
+  // Whether a group that is aborted leaves the newest operations in a file. Releases before 2.11.0 do not know the variable.
+  bool dumps_on_abort = false;
+
   // Whether a release from 2.9.1 on is simulated; process_group.py says so.
   static inline bool since_2_9_1 = false;
 

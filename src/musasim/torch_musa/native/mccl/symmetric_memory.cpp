@@ -4,6 +4,7 @@
 #include "../runtime/capture.h"
 #include "../runtime/device.h"
 #include "../runtime/launches.h"
+#include "../runtime/pluggable.h"
 #include "shared_block.h"
 #include "signals.h"
 
@@ -289,10 +290,18 @@ class Allocator final : public SymmetricMemoryAllocator {
   std::map<char*, Kept> kept_;
 };
 
+// For a pool, whose memory learns of its group in rendezvous().
+std::shared_ptr<c10::Allocator> pool_allocator() {
+  return std::make_shared<PoolAllocator>(PluggableAllocator{
+      [](size_t bytes, int device, void*) { return c10d::symmetric_memory::get_allocator(kMusa)->alloc(bytes, device, std::nullopt); },
+      [](void* address, size_t, int, void*) { c10d::symmetric_memory::get_allocator(kMusa)->free(address); }});
+}
+
 } // namespace
 
 void register_symmetric_memory() {
   c10d::symmetric_memory::register_allocator(kMusa, c10::make_intrusive<Allocator>());
+  c10d::symmetric_memory::register_mempool_allocator(kMusa, pool_allocator());
 }
 
 } // namespace musasim::mccl

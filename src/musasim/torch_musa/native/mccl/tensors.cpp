@@ -2,6 +2,7 @@
 
 #include "../ops/alias.h"
 #include "../runtime/device.h"
+#include "refusals.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -13,7 +14,7 @@ namespace {
 using c10d::ReduceOp;
 
 bool is_float8(at::ScalarType type) {
-  return c10::isFloat8Type(type);
+  return type == at::kFloat8_e5m2 || type == at::kFloat8_e4m3fn;
 }
 
 bool is_supported(at::ScalarType type) {
@@ -27,12 +28,30 @@ bool is_supported(at::ScalarType type) {
     case at::kInt:
     case at::kLong:
     case at::kBool:
-    case at::kComplexFloat:
-    case at::kComplexDouble:
       return true;
     default:
       return is_float8(type);
   }
+}
+
+void check_type_of(const at::Tensor& tensor) {
+  const auto* is_not = since(Release::v2_9_1) ? "is not" : "in not"; // as 2.7.1 spells it
+  check_type(
+      is_supported(tensor.scalar_type()),
+      "Input tensor data type ",
+      is_not,
+      " supported for MCCL process group: ",
+      tensor.scalar_type());
+}
+
+void check_dense(const at::Tensor& tensor) {
+  check_value(
+      tensor.defined() && tensor.device().type() == kMusa && tensor.layout() == at::kStrided,
+      "Tensors must be MUSA and dense");
+}
+
+bool is_packed(const at::Tensor& tensor) {
+  return tensor.is_contiguous(tensor.suggest_memory_format());
 }
 
 at::Tensor stand_in(const at::Tensor& tensor) {
@@ -44,66 +63,61 @@ at::Tensor in_a_row(const at::Tensor& on_host) {
   return on_host.as_strided({on_host.numel()}, {1});
 }
 
-const char* name_of(ReduceOp::RedOpType op) {
-  switch (op) {
-    case ReduceOp::BAND:
-      return "ReduceOp.BAND";
-    case ReduceOp::BOR:
-      return "ReduceOp.BOR";
-    case ReduceOp::BXOR:
-      return "ReduceOp.BXOR";
-    case ReduceOp::PREMUL_SUM:
-      return "ReduceOp.PREMUL_SUM";
-    default:
-      return "this ReduceOp";
-  }
-}
-
 } // namespace
 
 void check_tensor(const at::Tensor& tensor, bool packed) {
-  TORCH_CHECK_VALUE(
-      tensor.defined() && tensor.device().type() == kMusa && tensor.layout() == at::kStrided,
-      "Tensors must be MUSA and dense");
-  TORCH_CHECK_TYPE(
-      is_supported(tensor.scalar_type()),
-      "Input tensor data type is not supported for MCCL process group: ",
-      tensor.scalar_type());
-  TORCH_CHECK_VALUE(
-      !packed || tensor.is_contiguous(tensor.suggest_memory_format()), "Tensors must be contiguous");
+  check_dense(tensor);
+  check_type_of(tensor);
+  check_value(!packed || is_packed(tensor), "Tensors must be contiguous");
+}
+
+void check_message(const at::Tensor& tensor) {
+  check_tensor(tensor, /*packed=*/false);
+  if (is_packed(tensor)) {
+    return;
+  }
+  check_value(
+      !since(Release::v2_9_1) || tensor.is_non_overlapping_and_dense(),
+      "Tensors for P2P must be non-overlapping and dense");
+  TORCH_WARN_ONCE(
+      "Detected non-contiguous tensor in P2P operations. It is user responsibility to guarantee that source and destination "
+      "tensors have the same contiguity format.");
+}
+
+at::Tensor as_pairs(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.is_complex() ? at::view_as_real(tensor) : tensor;
 }
 
 void check_tensors(const Tensors& tensors, bool packed) {
-  TORCH_CHECK_VALUE(!tensors.empty(), "Tensor list must be nonempty");
+  check_value(!tensors.empty(), "Tensor list must be nonempty");
   for (const auto& tensor : tensors) {
     check_tensor(tensor, packed);
-    TORCH_CHECK_VALUE(
-        tensor.scalar_type() == tensors[0].scalar_type(), "Tensors must have identical type");
-    TORCH_CHECK_VALUE(tensor.device() == tensors[0].device(), "Expected list of tensors on the same device");
+    check_type(tensor.scalar_type() == tensors[0].scalar_type(), "Tensors must have identical type");
+    check_value(tensor.device() == tensors[0].device(), "Expected list of tensors on the same device");
   }
 }
 
 const at::Tensor& only(const Tensors& tensors) {
-  TORCH_CHECK_VALUE(tensors.size() == 1, "Expecting one tensor only but got ", tensors.size());
+  TORCH_CHECK(tensors.size() == 1, "Expecting one tensor only but got multiple.");
   return tensors[0];
 }
 
-void check_reduction(const at::Tensor& tensor, const ReduceOp& op) {
+void check_reduction(const at::Tensor& tensor, const ReduceOp& op, const char* of) {
   switch (op.op_) {
     case ReduceOp::SUM:
       break;
     case ReduceOp::AVG:
-      TORCH_CHECK_TYPE(tensor.scalar_type() != at::kBool, "Cannot use ReduceOp.AVG with Boolean inputs");
+      check_type(tensor.scalar_type() != at::kBool, "Cannot use ReduceOp.AVG with Boolean inputs");
       break;
     case ReduceOp::PRODUCT:
     case ReduceOp::MIN:
     case ReduceOp::MAX:
-      TORCH_CHECK(!tensor.is_complex(), "all_reduce does not support this reduce operation on complex tensors");
+      TORCH_CHECK(!tensor.is_complex(), of, " does not support", op, "on complex tensors");
       break;
     default:
-      TORCH_CHECK_VALUE(false, "Cannot use ", name_of(op.op_), " with MCCL");
+      check_value(false, "Unexpected ReduceOp: ", op);
   }
-  TORCH_CHECK_TYPE(
+  check_type(
       !is_float8(tensor.scalar_type()), "Reductions of ", tensor.scalar_type(), " are not supported by this device");
 }
 

@@ -155,7 +155,7 @@ std::exception_ptr WorkMCCL::Story::timed_out(const std::string& detail) const {
 }
 
 WorkMCCL::WorkMCCL(Facts facts, std::shared_ptr<Health> health)
-    : Work(facts.rank, facts.type, facts.title, facts.inputs),
+    : Work(facts.rank, facts.type, facts.title.c_str(), facts.inputs),
       facts_(std::move(facts)),
       story_(std::make_shared<Story>(
           Story{.rank = facts_.rank, .operation = describe(facts_), .health = std::move(health)})),

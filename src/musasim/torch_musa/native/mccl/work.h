@@ -45,7 +45,7 @@ class WorkMCCL final : public c10d::Work {
  public:
   struct Facts {
     c10d::OpType type;
-    const char* title; // for the profiler
+    std::string title; // for the profiler
     uint64_t sequence;
     int rank;
     c10::Device device;

@@ -136,10 +136,10 @@ std::unordered_map<std::string, OfReals> without_complex() {
     }
   };
   add({"acos", "atan", "cos", "exp", "log", "log10", "log2", "reciprocal", "rsqrt", "sigmoid", "sin", "sqrt", "tan", "tanh",
-       "sum", "cumsum", "cumprod"},
+       "silu", "sum", "cumsum", "cumprod"},
       kUnchecked,
       Release::v2_11_0);
-  add({"silu", "pow", "eq", "ne", "logical_not", "logical_and", "logical_or", "logical_xor", "silu_backward",
+  add({"pow", "eq", "ne", "logical_not", "logical_and", "logical_or", "logical_xor", "silu_backward",
        "sigmoid_backward", "tanh_backward", "mean", "prod", "any", "all", "where", "addcmul", "dot", "mv", "addmv", "addmm",
        "masked_select", "masked_scatter"},
       kUnchecked,

@@ -103,6 +103,7 @@ void MusaGraph::capture_begin(std::optional<PoolId> pool, CaptureMode mode) {
       stream.id() != 0,
       "MUSA graphs must be captured on a non-default stream. (However, after capture, it's ok to replay them on the "
       "default stream.)");
+  TORCH_INTERNAL_ASSERT(!pool.has_value() || pool->first == 0 || pool->second == 0); // a graph's pool, or a handle's
   auto capture = std::make_unique<Capture>(stream, mode);
   begin_capture(*capture); // raises if the stream is being captured already, before any change of this graph
   capture_ = std::move(capture);
@@ -118,7 +119,13 @@ void MusaGraph::capture_begin(std::optional<PoolId> pool, CaptureMode mode) {
     }
   };
   seed_offset_ = at::check_generator<MusaGenerator>(default_generator(device_))->philox_offset_per_thread();
-  begin_allocate_to_pool(device_, pool_, /*every_stream=*/false);
+  try {
+    begin_allocate_to_pool(device_, pool_, /*every_stream=*/false);
+  } catch (...) { // another capture uses the pool now
+    finish_capture(*capture_);
+    capture_.reset();
+    throw;
+  }
   has_pool_ = true;
 }
 
@@ -135,7 +142,9 @@ void MusaGraph::put_back() {
 }
 
 void MusaGraph::capture_end() {
-  TORCH_CHECK(capture_ != nullptr, "capture_end called before capture_begin");
+  if (capture_ == nullptr) {
+    raise_musa_error(musaGetErrorString(musaErrorIllegalState));
+  }
   TORCH_CHECK(
       current_stream(device_) == capture_->origin, "Capture must end on the same stream it began on.");
   end_allocate_to_pool(device_, pool_);
@@ -262,15 +271,14 @@ void MusaGraph::reset() {
   destroy_executable();
   destroy_graph();
   flags_[1] = false;
-  if (has_pool_) {
+  if (std::exchange(has_pool_, false) && since(Release::v2_9_1)) {
     release_pool(device_, pool_);
-    has_pool_ = false;
   }
 }
 
 PoolId MusaGraph::pool() const {
   TORCH_CHECK(
-      since(Release::v2_9_1) ? is_captured() : has_pool_, "Called MUSAGraph::pool() without a preceding successful capture.");
+      is_captured(), "Called MUSAGraph::pool() without a preceding successful capture.");
   return pool_;
 }
 
@@ -281,7 +289,8 @@ void MusaGraph::enable_debug_mode() {
 // Like the real one, it gives warnings about what it does, and works once.
 void MusaGraph::debug_dump(const std::string& path) {
   if (!g_debug) {
-    TORCH_WARN("MUSA Graphs debug not enabled, set with [graph].enable_debug_mode()");
+    const auto* how = since(Release::v2_9_1) ? "[graph].enable_debug_mode()" : "torch._C._musa_enable_graphs_debug_mode";
+    TORCH_WARN("MUSA Graphs debug not enabled, set with ", how);
     return;
   }
   TORCH_WARN("DEBUG: calling debug_dump()");

@@ -31,7 +31,7 @@ const Names& of_dense() {
       "_compute_linear_combination", "_compute_linear_combination.out", "_fused_adagrad_", "_fused_adagrad_.tensor_lr",
       "_int_mm", "_int_mm.out", "_jagged_to_padded_dense_forward", "_logcumsumexp", "_logcumsumexp.out",
       "_padded_dense_to_jagged_forward", "_segment_reduce_backward", "_to_sparse_bsc", "_to_sparse_bsr", "_to_sparse_csc",
-      "_to_sparse_csr", "_weight_int8pack_mm", "dequantize.self", "hash_tensor", "hash_tensor.out", "linalg_matrix_exp",
+      "_to_sparse_csr", "dequantize.self", "hash_tensor", "hash_tensor.out", "linalg_matrix_exp",
       "nonzero_static", "nonzero_static.out", "segment_reduce", "special_chebyshev_polynomial_t",
       "special_chebyshev_polynomial_t.out", "special_chebyshev_polynomial_u", "special_chebyshev_polynomial_u.out",
       "special_chebyshev_polynomial_v", "special_chebyshev_polynomial_v.out", "special_chebyshev_polynomial_w",
@@ -50,7 +50,7 @@ const Names& of_dense() {
   return known;
 }
 
-// Without what makes a tensor of nothing: the fallback finds the kernel by the tensors of a call.
+// Without what makes a tensor of nothing (add_members): the fallback finds the kernel by the tensors of a call.
 const Names& of_sparse() {
   static const Names known = {
       "_dimI", "_dimV", "_sparse_broadcast_to", "_sparse_log_softmax",
@@ -85,7 +85,7 @@ const Names& of_compressed() {
       "erfinv.out", "erfinv_", "expm1", "expm1.out", "expm1_", "fill_.Scalar", "floor", "floor.out", "floor_", "frac",
       "frac.out", "frac_", "isinf", "isnan", "isneginf", "isneginf.out", "isposinf", "isposinf.out", "log1p", "log1p.out",
       "log1p_", "mm", "mm.out", "mul.Scalar", "mul.Tensor", "mul.out", "mul_.Scalar", "mul_.Tensor", "neg", "neg.out",
-      "neg_", "normal_", "rad2deg", "rad2deg.out", "rad2deg_", "relu", "relu_", "resize_", "resize_as_sparse_", "round",
+      "neg_", "rad2deg", "rad2deg.out", "rad2deg_", "relu", "relu_", "resize_", "resize_as_sparse_", "round",
       "round.out", "round_", "row_indices", "select.int", "select_copy.int", "sgn", "sgn.out", "sgn_", "sign", "sign.out",
       "sign_", "signbit", "signbit.out", "sin", "sin.out", "sin_", "sinh", "sinh.out", "sinh_", "sparse_dim", "sparse_mask",
       "sparse_sampled_addmm", "sparse_sampled_addmm.out", "sqrt", "sqrt.out", "sqrt_", "sum", "sum.dim_IntList", "tan",
@@ -114,13 +114,13 @@ const Names& of_nested() {
   return known;
 }
 
-// PyTorch's kernels of this operator for CUDA, which the list names, do nothing but refuse, in about these words.
+// PyTorch's kernels of this operator for CUDA, which the list names, do nothing but refuse. By the vendor's test, the words are CUDA's.
 void refuse_dense(const c10::OperatorHandle& /*op*/, torch::jit::Stack* /*stack*/) {
   TORCH_CHECK(false, "tensor.sspaddmm(...) can only be called on sparse tensors");
 }
 
 void refuse_sparse(const c10::OperatorHandle& /*op*/, torch::jit::Stack* /*stack*/) {
-  TORCH_CHECK(false, "NYI: MUSA sspaddmm is not implemented");
+  TORCH_CHECK(false, "NYI: CUDA sspaddmm is not implemented");
 }
 
 // PyTorch's kernels of nested tensors are made of views and of operators of ordinary tensors, whatever device those are on.
@@ -313,6 +313,12 @@ void add_members() {
   compressed.impl("row_indices", &at::native::row_indices_sparse_csr);
   compressed.impl("sparse_dim", &at::native::sparse_dim_sparse_csr);
   compressed.impl("dense_dim", &at::native::dense_dim_sparse_csr);
+  // Without an argument that is a tensor, the fallback finds no kernel.
+  sparse.impl("empty.memory_format", &at::native::empty_sparse);
+  sparse.impl("_sparse_coo_tensor_with_dims", &at::native::new_with_dims_sparse);
+  compressed.impl("empty.memory_format", &at::native::empty_sparse_compressed);
+  // The values are a tensor of the device, whose generator they are drawn with.
+  compressed.impl("normal_", &at::native::normal_sparse_csr_);
 }
 
 } // namespace

@@ -25,6 +25,7 @@ std::shared_ptr<PluggableAllocator> allocator_in_use() {
 
 void add_allocators(py::module_& module) {
   py::class_<PluggableAllocator, std::shared_ptr<PluggableAllocator>>(module, "_musa_MUSAAllocator");
+  py::class_<PoolAllocator, std::shared_ptr<PoolAllocator>>(module, "_musa_PoolAllocator");
   module.def("_musa_customAllocator", &custom_allocator, py::arg("alloc_fn"), py::arg("free_fn"));
   module.def("_musa_getAllocator", &allocator_in_use);
   module.def("_get_musa_unified_allocator", [] { return std::make_shared<PluggableAllocator>(unified_allocator()); });

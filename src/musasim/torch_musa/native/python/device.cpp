@@ -1,5 +1,6 @@
 #include "parts.h"
 
+#include "../runtime/allocator.h"
 #include "../runtime/capture.h"
 #include "../runtime/device.h"
 #include "../runtime/generator.h"
@@ -25,7 +26,8 @@ namespace py = pybind11;
 namespace {
 
 // Called whenever a Python program handles devices, so it avoids pybind11's slow argument parsing.
-c10::DeviceIndex index_from(PyObject* value) {
+c10::DeviceIndex index_from(PyObject* value, const char* function) {
+  TORCH_CHECK(PyLong_Check(value), "invalid argument to ", function);
   const auto index = PyLong_AsLong(value);
   if (index == -1 && PyErr_Occurred() != nullptr) {
     throw python_error();
@@ -47,27 +49,27 @@ PyObject* get_device_count(PyObject*, PyObject*) {
 
 PyObject* set_device_to(PyObject*, PyObject* value) {
   HANDLE_TH_ERRORS
-  set_device(index_from(value));
+  set_device(index_from(value, "setDevice"));
   Py_RETURN_NONE;
   END_HANDLE_TH_ERRORS
 }
 
 PyObject* exchange_device_to(PyObject*, PyObject* value) {
   HANDLE_TH_ERRORS
-  return PyLong_FromLong(exchange_device(index_from(value)));
+  return PyLong_FromLong(exchange_device(index_from(value, "exchangeDevice")));
   END_HANDLE_TH_ERRORS
 }
 
 PyObject* maybe_exchange_device_to(PyObject*, PyObject* value) {
   HANDLE_TH_ERRORS
-  const auto index = index_from(value);
+  const auto index = index_from(value, "exchangeDevice");
   return PyLong_FromLong(index < 0 ? -1 : exchange_device(index));
   END_HANDLE_TH_ERRORS
 }
 
 PyObject* get_current_stream(PyObject*, PyObject* value) {
   HANDLE_TH_ERRORS
-  const auto stream = current_stream(index_from(value));
+  const auto stream = current_stream(index_from(value, "getCurrentStream"));
   return Py_BuildValue(
       "(Lii)", static_cast<long long>(stream.id()), int{stream.device_index()}, static_cast<int>(stream.device_type()));
   END_HANDLE_TH_ERRORS
@@ -75,7 +77,7 @@ PyObject* get_current_stream(PyObject*, PyObject* value) {
 
 PyObject* get_current_raw_stream(PyObject*, PyObject* value) {
   HANDLE_TH_ERRORS
-  return PyLong_FromVoidPtr(stream_handle(current_stream(index_from(value))));
+  return PyLong_FromVoidPtr(stream_handle(current_stream(index_from(value, "getCurrentStream"))));
   END_HANDLE_TH_ERRORS
 }
 
@@ -149,9 +151,10 @@ const NumberedProperties& checked_properties(int index) {
 // The attributes that torch_musa has only after initialisation.
 void initialise() {
   refuse_after_fork();
-  TORCH_CHECK(device_count() > 0, "No Moore Threads GPUs are available");
+  TORCH_CHECK(device_count() > 0, "No MUSA GPUs are available");
   arm_fork_guard();
   mark_allocator_used();
+  initialise_allocator();
   const py::dict loaded = py::module_::import("sys").attr("modules");
   if (loaded.contains("torch_musa")) {
     py::object package = loaded["torch_musa"];
@@ -162,7 +165,8 @@ void initialise() {
 }
 
 std::string describe(const NumberedProperties& p) {
-  const std::string known = "_MusaDeviceProperties(name='" + p.name + "', major=" + std::to_string(p.major) +
+  const std::string quote = since(Release::v2_11_0) ? "" : "'"; // torch_musa's, which nothing closes
+  const std::string known = "_MusaDeviceProperties(name='" + p.name + "', major=" + quote + std::to_string(p.major) +
       ", minor=" + std::to_string(p.minor) + ", total_memory=" + std::to_string(p.total_memory / (1024 * 1024)) +
       "MB, multi_processor_count=" + std::to_string(p.multi_processor_count);
   if (!since(Release::v2_11_0)) {
@@ -234,7 +238,9 @@ void set_sync_debug_mode(int mode) {
 }
 
 // Captured, it keeps the stream of each launch busy.
-void spin(int64_t cycles) {
+void spin(const py::object& wanted) {
+  TORCH_CHECK(py::isinstance<py::int_>(wanted), "torch.musa._sleep(): expected 'int'");
+  const auto cycles = wanted.cast<int64_t>();
   const auto stream = current_stream(-1);
   if (auto* capture = stream_state(stream).capture.load()) {
     const auto run = [cycles] {
@@ -282,7 +288,8 @@ void add_device_functions(py::module_& module) {
   module.def("_musa_sleep", &spin);
   module.def("_musa_isCurrentStreamCapturing", [] { return active_capture() != nullptr; });
   module.def("_mudnn_version", [] { return 3000; });
-  module.def("_mccl_version", [] { return int64_t{2} << 32 | 11 << 16 | 5; });
+  // That of the toolkits that the releases are for.
+  module.def("_mccl_version", [] { return since(Release::v2_9_1) ? int64_t{2} << 32 | 28 << 16 | 9 : int64_t{2} << 32 | 11 << 16 | 5; });
   module.def("_mccl_version_suffix", [] { return py::bytes(""); });
   module.def("_get_allow_tf32", [] { return allow_tf32; });
   module.def("_set_allow_tf32", [](bool allow) { allow_tf32 = allow; });

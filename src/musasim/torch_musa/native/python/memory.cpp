@@ -110,18 +110,40 @@ void attach_observer(py::function observer) {
   });
 }
 
+AllocatorRef functions_of(const py::object& allocator) {
+  if (py::isinstance<PoolAllocator>(allocator)) {
+    return std::make_shared<PluggableAllocator>(allocator.cast<std::shared_ptr<PoolAllocator>>()->functions);
+  }
+  return allocator.cast<std::shared_ptr<PluggableAllocator>>();
+}
+
+// torch_musa's constructor takes a pointer to an allocator or None, and so raises TypeError for anything else.
+const py::object& checked(const py::object& allocator) {
+  if (!allocator.is_none() && !py::isinstance<PluggableAllocator>(allocator) && !py::isinstance<PoolAllocator>(allocator)) {
+    throw py::type_error(
+        "__init__(): incompatible constructor arguments. The following argument types are supported:\n"
+        "    1. torch_musa._MUSAC._MemPool(arg0: torch_musa._MUSAC._musa_MUSAAllocator, arg1: bool)\n\nInvoked with: " +
+        py::repr(allocator).cast<std::string>());
+  }
+  return allocator;
+}
+
 class MemPool {
  public:
   MemPool(const py::object& allocator, bool user_created, bool use_on_oom, bool no_split)
-      : allocator_(allocator), id_(new_pool_id(user_created)), device_(current_device()) {
-    retain_pool(device_, id_);
-    set_pool_options(device_, id_, {use_on_oom, no_split});
+      : allocator_(checked(allocator)), id_(new_pool_id(user_created)), device_(current_device()) {
+    if (since(Release::v2_9_1)) { // 2.7.1's is only an id
+      retain_pool(device_, id_);
+      set_pool_options(device_, id_, {use_on_oom, no_split});
+    }
     if (!allocator.is_none()) {
-      set_pool_allocator(id_, allocator.cast<std::shared_ptr<PluggableAllocator>>());
+      set_pool_allocator(id_, functions_of(allocator));
     }
   }
   ~MemPool() {
-    release_pool(device_, id_);
+    if (since(Release::v2_9_1)) {
+      release_pool(device_, id_);
+    }
   }
   MemPool(const MemPool&) = delete;
   MemPool& operator=(const MemPool&) = delete;

@@ -4,6 +4,7 @@
 #include "../runtime/ipc.h"
 #include "../runtime/stream.h"
 
+#include <musa_runtime_api.h>
 #include <torch/csrc/Device.h>
 #include <torch/csrc/Event.h>
 #include <torch/csrc/Exceptions.h>
@@ -142,11 +143,12 @@ PyObject* allocate_event(PyTypeObject* type, bool timing) {
 PyObject* event_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   HANDLE_TH_ERRORS
   const char* names[] = {"enable_timing", "blocking", "interprocess", nullptr};
-  int timing = 0;
-  int blocking = 0;
-  int interprocess = 0;
+  // Numbers of a byte, as in torch_musa and for CUDA: what is neither a number nor a bool is refused, and so is 256.
+  unsigned char timing = 0;
+  unsigned char blocking = 0;
+  unsigned char interprocess = 0;
   if (PyArg_ParseTupleAndKeywords(
-          args, kwargs, "|ppp", const_cast<char**>(names), &timing, &blocking, &interprocess) == 0) {
+          args, kwargs, "|bbb", const_cast<char**>(names), &timing, &blocking, &interprocess) == 0) {
     return nullptr;
   }
   TORCH_CHECK(timing == 0 || interprocess == 0, "MUSA error: invalid argument");
@@ -221,12 +223,17 @@ PyObject* event_elapsed_time(PyObject* self, PyObject* other) {
   TORCH_CHECK_TYPE(THPEvent_Check(other), "expected a torch.musa.Event, but got ", Py_TYPE(other)->tp_name);
   const auto& begin = event_of(self)->event;
   const auto& end = event_of(other)->event;
-  const bool timing = begin.flag() == c10::EventFlag::BACKEND_DEFAULT && end.flag() == c10::EventFlag::BACKEND_DEFAULT;
   TORCH_CHECK(
       begin.was_marked_for_recording() && end.was_marked_for_recording(),
       "Both events must be recorded before calculating elapsed time.");
-  TORCH_CHECK(timing, "Both events must be created with argument 'enable_timing=True'.");
-  TORCH_CHECK(begin.device() == end.device(), "MUSA error: invalid resource handle");
+  // The rest the driver refuses, with its own words.
+  const bool timing = begin.flag() == c10::EventFlag::BACKEND_DEFAULT && end.flag() == c10::EventFlag::BACKEND_DEFAULT;
+  if (!timing || begin.device() != end.device()) {
+    raise_musa_error(musaGetErrorString(musaErrorInvalidResourceHandle));
+  }
+  if (!begin.query() || !end.query()) {
+    raise_musa_error(musaGetErrorString(musaErrorNotReady));
+  }
   return PyFloat_FromDouble(begin.elapsedTime(end));
   END_HANDLE_TH_ERRORS
 }

@@ -4,6 +4,7 @@
 #include "device_cache.h"
 #include "gpu_trace.h"
 #include "pluggable.h"
+#include "release.h"
 #include "replay_memory.h"
 #include "ipc.h"
 #include "launches.h"
@@ -35,6 +36,16 @@ std::array<DeviceCache, kMaxDevices>& caches() {
 
 DeviceCache& cache_of(c10::DeviceIndex device) {
   return caches()[resolve_device(device)];
+}
+
+std::atomic<bool> g_initialised{false};
+
+// For functions that are asked about a device, rather than for its memory: these know no current one, and none before torch_musa
+// has been initialised.
+DeviceCache& known_cache(c10::DeviceIndex device) {
+  const bool known = g_initialised.load() && device >= 0 && device < device_count();
+  TORCH_CHECK(known, "Invalid device argument ", int{device}, ": did you call init?");
+  return caches()[device];
 }
 
 // Memory that is in use. It belongs to a block of the device's cache or to a program's own allocator. Otherwise it is a
@@ -195,11 +206,8 @@ c10::DataPtr lease_from(AllocatorRef allocator, c10::DeviceIndex device, size_t 
 
 std::atomic<bool> g_caching{true};
 
-// The driver as an allocator, for memory that no cache keeps.
 AllocatorRef uncached() {
-  static const auto* allocator = new AllocatorRef(std::make_shared<PluggableAllocator>(PluggableAllocator{
-      [](size_t bytes, int device, void*) { return musart::allocate(device, bytes, musart::Owner::Framework); },
-      [](void* address, size_t, int, void*) { musart::release(address, musart::Owner::Framework); }}));
+  static const auto* allocator = new AllocatorRef(std::make_shared<PluggableAllocator>(uncached_allocator()));
   return *allocator;
 }
 
@@ -281,6 +289,20 @@ struct MusaAllocator final : AllocatorBase {
 
 } // namespace
 
+c10::DataPtr PoolAllocator::allocate(size_t /*bytes*/) {
+  TORCH_CHECK(false, "this allocator is for torch.musa.MemPool");
+}
+
+void PoolAllocator::copy_data(void* to, const void* from, size_t bytes) const {
+  default_copy_data(to, from, bytes);
+}
+
+PluggableAllocator uncached_allocator() {
+  return {
+      [](size_t bytes, int device, void*) { return musart::allocate(device, bytes, musart::Owner::Framework); },
+      [](void* address, size_t, int, void*) { musart::release(address, musart::Owner::Framework); }};
+}
+
 c10::Allocator* device_allocator() {
   static auto* allocator = new MusaAllocator();
   return allocator;
@@ -288,6 +310,10 @@ c10::Allocator* device_allocator() {
 
 c10::DataPtr allocate_on(c10::DeviceIndex device, size_t bytes) {
   return lease_memory(device, bytes, c10::Device(c10::DeviceType::CPU));
+}
+
+void initialise_allocator() {
+  g_initialised = true;
 }
 
 void set_caching(bool enabled) {
@@ -388,15 +414,15 @@ DeviceStats memory_stats(c10::DeviceIndex device) {
       current_allocator() == nullptr,
       "MUSAPluggableAllocator does not yet support getDeviceStats. If you need it, please file an issue describing your "
       "use case.");
-  return cache_of(device).stats();
+  return known_cache(device).stats();
 }
 
 void reset_peak_stats(c10::DeviceIndex device) {
-  cache_of(device).reset_peak();
+  known_cache(device).reset_peak();
 }
 
 void reset_accumulated_stats(c10::DeviceIndex device) {
-  cache_of(device).reset_accumulated();
+  known_cache(device).reset_accumulated();
 }
 
 std::pair<size_t, size_t> memory_info(c10::DeviceIndex device) {
@@ -404,11 +430,17 @@ std::pair<size_t, size_t> memory_info(c10::DeviceIndex device) {
 }
 
 void set_memory_fraction(c10::DeviceIndex device, double fraction) {
-  TORCH_CHECK(
-      0 <= fraction && fraction <= 1,
-      "invalid fraction:",
-      fraction,
-      ". Please set within [0, 1].");
+  const bool is_right = 0 <= fraction && fraction <= 1;
+  const bool is_known = 0 <= device && device < device_count();
+  constexpr const char* asked = "Allocator not initialized for device ";
+  if (since(Release::v2_9_1)) {
+    TORCH_CHECK(is_known, asked, int{device}, ": did you call init?");
+    TORCH_CHECK(is_right, "invalid fraction:", fraction, ". Please set within [0, 1].");
+  } else {
+    TORCH_INTERNAL_ASSERT(is_known, asked, int{device}, ": did you call init?");
+    TORCH_INTERNAL_ASSERT(is_right, "invalid fraction:", fraction, ". Please set within (0, 1).");
+    set_device(device); // which stays the current one
+  }
   cache_of(device).set_fraction(fraction);
 }
 
@@ -458,7 +490,7 @@ void set_pool_allocator(PoolId pool, AllocatorRef allocator) {
 
 void begin_allocate_to_pool(c10::DeviceIndex device, PoolId pool, bool every_stream) {
   const auto only = every_stream ? std::nullopt : std::make_optional(current_stream(device));
-  cache_of(device).begin_pool(pool, only, std::nullopt);
+  known_cache(device).begin_pool(pool, only, std::nullopt);
 }
 
 void begin_allocate_thread_to_pool(c10::DeviceIndex device, PoolId pool) {
@@ -474,11 +506,14 @@ int pool_use_count(c10::DeviceIndex device, PoolId pool) {
 }
 
 void end_allocate_to_pool(c10::DeviceIndex device, PoolId pool) {
-  cache_of(device).end_pool(pool);
+  known_cache(device).end_pool(pool);
 }
 
 void release_pool(c10::DeviceIndex device, PoolId pool) {
-  cache_of(device).release_pool(pool);
+  // A pool object that is gone before torch_musa is initialised has no memory; its destructor must not raise.
+  if (g_initialised.load()) {
+    known_cache(device).release_pool(pool);
+  }
 }
 
 std::shared_ptr<const PoolState> pool_state(c10::DeviceIndex device, PoolId pool) {

@@ -83,6 +83,7 @@ std::pair<size_t, size_t> memory_info(c10::DeviceIndex device); // free, total
 void set_memory_fraction(c10::DeviceIndex device, double fraction);
 double memory_fraction(c10::DeviceIndex device);
 void attach_oom_observer(OutOfMemoryObserver observer);
+void initialise_allocator(); // torch_musa has been initialised: functions about a device may be asked from now on
 void set_caching(bool enabled); // without it, memory comes from the driver, and goes back at once
 void* allocate_raw(size_t bytes, c10::Stream stream); // freed by free_device_memory
 

@@ -452,6 +452,7 @@ void DeviceCache::release_cached(const Context& context) {
   for (auto* block : mapped) {
     unmap_block(block, context);
   }
+  std::erase_if(private_, [&](const auto& pool) { return pool.second->use_count == 0 && segments_of(pool.first).empty(); });
 }
 
 // Gives oversize blocks of the stream back to the driver, the smallest sufficient one or the largest ones together.

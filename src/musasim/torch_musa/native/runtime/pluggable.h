@@ -2,6 +2,8 @@
 
 #include "device.h"
 
+#include <c10/core/Allocator.h>
+
 #include <cstddef>
 #include <memory>
 
@@ -14,6 +16,19 @@ struct PluggableAllocator {
 
   Alloc alloc = nullptr;
   Free free = nullptr;
+};
+
+// The driver as an allocator, for memory that no cache keeps.
+PluggableAllocator uncached_allocator();
+
+// The same where torch asks for one of its own, which is for pools alone: a group's, and symmetric memory's.
+struct PoolAllocator final : c10::Allocator {
+  explicit PoolAllocator(PluggableAllocator own) : functions(own) {}
+
+  c10::DataPtr allocate(size_t bytes) override;
+  void copy_data(void* to, const void* from, size_t bytes) const override;
+
+  const PluggableAllocator functions;
 };
 
 using AllocatorRef = std::shared_ptr<const PluggableAllocator>;

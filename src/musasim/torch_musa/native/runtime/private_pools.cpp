@@ -42,9 +42,12 @@ void DeviceCache::begin_pool(PoolId id, std::optional<c10::Stream> only, std::op
   auto& pair = private_[id];
   if (pair == nullptr) {
     pair = std::make_unique<PoolPair>(id);
-    pair->use_count = 0;
+  } else {
+    TORCH_INTERNAL_ASSERT(pair->use_count > 0); // nobody may come back to a pool that all have left, while it has memory
+    ++pair->use_count;
   }
-  ++pair->use_count;
+  const bool is_in_use = std::any_of(redirects_.begin(), redirects_.end(), [&](const auto& each) { return each.id == id; });
+  TORCH_CHECK(!is_in_use, "beginAllocateToPool: already recording to mempool_id");
   redirects_.push_back({id, only, thread});
 }
 
@@ -62,7 +65,7 @@ void DeviceCache::end_pool(PoolId id) {
 void DeviceCache::release_pool(PoolId id) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = private_.find(id);
-  TORCH_CHECK(found != private_.end(), "releasePool: no such pool");
+  TORCH_INTERNAL_ASSERT(found != private_.end() && found->second->use_count > 0);
   --found->second->use_count; // its idle segments are freed at the next empty_cache or when memory is short
 }
 

@@ -16,9 +16,20 @@ namespace {
 
 constexpr int kPriorities = 1 - kHighestPriority;
 
-// Stream ids: 0 is the default stream, an odd number is a slot of the pool, an even one is a foreign handle.
+// Stream ids are torch_musa's: 0 is the default stream, an even number is a foreign handle. An odd one is a stream of the pool:
+// four bits name its priority, from 1 on, and those above them its place among the streams of that priority.
+constexpr int kPriorityBits = 4;
 constexpr c10::StreamId slot_id(int slot) {
-  return static_cast<c10::StreamId>(slot) << 1 | 1;
+  const c10::StreamId priority = slot / kStreamsPerPool + 1;
+  const c10::StreamId place = slot % kStreamsPerPool;
+  return place << (kPriorityBits + 1) | priority << 1 | 1;
+}
+
+// The slot of such an id; that of an unknown one lies outside of the pool.
+constexpr size_t slot_of_id(c10::StreamId id) {
+  const auto priority = static_cast<size_t>(id >> 1 & ((1 << kPriorityBits) - 1));
+  const auto place = static_cast<size_t>(id >> (kPriorityBits + 1));
+  return priority == 0 || place >= kStreamsPerPool ? SIZE_MAX : (priority - 1) * kStreamsPerPool + place;
 }
 
 struct DeviceStreams {
@@ -121,7 +132,7 @@ StreamState& stream_state(c10::Stream stream) {
   if ((id & 1) == 0) {
     return foreign_state(streams, stream.device_index(), reinterpret_cast<void*>(id));
   }
-  const auto slot = static_cast<size_t>(id >> 1);
+  const auto slot = slot_of_id(id);
   TORCH_CHECK(slot < streams.pool.size(), "MUSA error: invalid stream id ", id);
   return streams.pool[slot];
 }
