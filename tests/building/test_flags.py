@@ -10,7 +10,7 @@ from support.toolkits import musa
 from torchada.building.architectures import architectures, counterpart, required_flags
 from torchada.building.errors import BuildError
 from torchada.building.flags import translate, with_files
-from torchada.building.include_flags import included, with_copies
+from torchada.building.include_flags import included, of_environment, with_copies
 from torchada.building.libraries import linked, linker_flags
 from torchada.building.ported import Copies
 from torchada.building.toolkit import Toolkit
@@ -187,13 +187,15 @@ INCLUDES = [
     "-DI=-I",
     "-idirafter",
     "g",
+    "-imacros",
+    "h.h",
     "-O2",
     "-include",
 ]
 
 
 def test_folders_and_files_that_flags_include() -> None:
-    assert included(INCLUDES) == (["a", "b", "c", "d", "g"], ["e/f.h"])
+    assert included(INCLUDES) == (["a", "b", "c", "d", "g"], ["e/f.h", "h.h"])
     assert included(["", "-Ia"]) == (["a"], []), "as ''.split(' ') gives it, of a variable that is empty"
 
 
@@ -208,3 +210,22 @@ def test_folders_of_copies_are_searched_first(tmp_path: Path) -> None:
         f"-I{root}/a", "-I", f"{copies}/b", "-I", f"{root}/b", f"-iquote{copies}/d", f"-iquote{root}/d",
         "-include", f"{copies}/e.h", "-include", f"{root}/f.h", "-I",
     ]  # fmt: skip
+    assert with_copies(["-imacros", f"{root}/e.h"], made) == ["-imacros", f"{copies}/e.h"]
+
+
+def test_folders_of_the_compilers_own_variables_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compilers search them behind those of flags; a toolkit of CUDA's, for which many machines have them set, is no project."""
+    root, copies, cuda = tmp_path / "project", tmp_path / "copies", tmp_path / "cuda"
+    for folder in (copies / "a", copies / "b", cuda):
+        folder.mkdir(parents=True)
+    (cuda / "cuda_runtime_api.h").touch()
+    monkeypatch.setenv("CPATH", f"{root}/a:{cuda}:")
+    monkeypatch.setenv("CPLUS_INCLUDE_PATH", f"{root}/b:{root}/none")
+    assert of_environment() == ["-I", f"{root}/a", "-I", ".", "-isystem", f"{root}/b", "-isystem", f"{root}/none"]
+    made = Copies(str(root), str(copies), {}, [])
+    assert with_copies(["-O2", f"-I{root}/b"], made) == [
+        "-O2", f"-I{copies}/b", f"-I{root}/b", "-I", f"{copies}/a", "-isystem", f"{copies}/b",
+    ]  # fmt: skip
+    monkeypatch.delenv("CPATH")
+    monkeypatch.setenv("CPLUS_INCLUDE_PATH", "")
+    assert of_environment() == []

@@ -20,6 +20,7 @@ SOURCE = '#line 1 "main.cpp"\n// the bindings\n#include <torch/extension.h>\nint
 def include(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """PyTorch's headers: one, which includes another."""
     monkeypatch.setenv("TORCHADA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TORCHADA_PRECOMPILED_HEADERS", "1")
     folder = tmp_path / "include"
     (folder / "torch").mkdir(parents=True)
     (folder / "torch" / "extension.h").write_text("#pragma once\n#include <torch/answer.h>\n")
@@ -60,6 +61,21 @@ def test_other_options_have_another(include: Path) -> None:
         assert precompiled.compiled(command(include, *more)) not in (None, plain)
 
 
+@pytest.mark.parametrize("setting", ["auto", None])
+def test_without_being_asked_what_is_kept_is_used(
+    include: Path, monkeypatch: pytest.MonkeyPatch, setting: str | None
+) -> None:
+    header = precompiled.compiled(command(include))
+    monkeypatch.delenv("TORCHADA_PRECOMPILED_HEADERS")
+    if setting is not None:
+        monkeypatch.setenv("TORCHADA_PRECOMPILED_HEADERS", setting)
+    assert answer(include, precompiled.compiled(command(include))) == 42
+    assert precompiled.compiled(command(include)) == header
+    assert precompiled.compiled(command(include, "-O2")) is None, "another is not made"
+    (include / "torch" / "answer.h").write_text("#pragma once\ninline int answer() { return 50; }\n")
+    assert precompiled.compiled(command(include)) is None, "nor one whose files have changed"
+
+
 def test_a_header_that_has_changed_is_compiled_anew(include: Path) -> None:
     precompiled.compiled(command(include))
     (include / "torch" / "answer.h").write_text("#pragma once\ninline int answer() { return 50; }\n")
@@ -73,6 +89,16 @@ def test_a_header_of_the_projects_in_its_place_counts(include: Path) -> None:
     assert answer(include, precompiled.compiled(command(include, *more)), *more) == 42
     (own / "torch" / "answer.h").write_text("#pragma once\ninline int answer() { return 10; }\n")
     assert answer(include, precompiled.compiled(command(include, *more)), *more) == 12
+
+
+def test_one_in_a_folder_of_the_compilers_variable_counts(include: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CPATH is searched before PyTorch's folder, which is a system's."""
+    own = include.parent / "own"
+    (own / "torch").mkdir(parents=True)
+    monkeypatch.setenv("CPATH", str(own))
+    assert answer(include, precompiled.compiled(command(include))) == 42
+    (own / "torch" / "answer.h").write_text("#pragma once\ninline int answer() { return 10; }\n")
+    assert answer(include, precompiled.compiled(command(include))) == 12
 
 
 @pytest.mark.parametrize("text", ["int x;\n" + SOURCE, "#include <vector>\n" + SOURCE, "int main() {}\n"])

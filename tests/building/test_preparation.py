@@ -328,6 +328,51 @@ def test_the_folder_that_builds_take_for_cuda(toolkit: Toolkit, project: Path, t
     assert cuda_home(Toolkit(**{**vars(toolkit), "home": None})) is None
 
 
+def test_what_the_compilers_variables_name_is_ported(
+    project: Path, toolkit: Toolkit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Headers of the project's in folders of CPATH and CPLUS_INCLUDE_PATH alone; those of PyTorch's there are no project's."""
+    for name, variable in (("first", "CPATH"), ("second", "CPLUS_INCLUDE_PATH")):
+        written(tmp_path / name, **{f"{name}_dot_h": f"cudaStream_t {name};\n"})
+        monkeypatch.setenv(variable, os.pathsep.join([str(tmp_path / name), str(tmp_path / "torch")]))
+    includes = "#include <first.h>\n#include <second.h>\n#include <torch/extension.h>\n"
+    written(project, csrc__kernel_dot_cu=includes)
+    extension = Extension("pkg._C", ["csrc/kernel.cu"])
+    with prepared(command(extension), toolkit, [str(tmp_path / "torch")]):
+        given: Any = extension.extra_compile_args
+    copies = project / "build" / "temp" / "torchada" / "pkg._C"
+    assert given["nvcc"][:4] == ["-I", f"{copies}/first", "-isystem", f"{copies}/second"]
+    assert (copies / "first" / "first.h").read_text().endswith("musaStream_t first;\n")
+    assert sorted(path.name for path in copies.rglob("*.*h")) == ["first.h", "second.h"]
+    arguments = {
+        "sources": [str(project / "csrc" / "kernel.cu")],
+        "build_directory": str(tmp_path / "loaded"),
+        **dict.fromkeys(("extra_cflags", "extra_cuda_cflags", "extra_include_paths", "extra_ldflags", "with_cuda")),
+    }
+    loaded = adapted(arguments, toolkit, [str(tmp_path / "torch")])["extra_cuda_cflags"]
+    assert loaded[:4] == ["-I", f"{tmp_path}/loaded/torchada/first", "-isystem", f"{tmp_path}/loaded/torchada/second"]
+    line = Line.of(["-c", "csrc/kernel.cu", "-o", str(tmp_path / "kernel.o")])
+    made = ported(line, str(tmp_path / "home"), toolkit, str(tmp_path / "ported"))
+    assert made is not None
+    assert {Path(original).name for original in made.origins().values()} == {"kernel.cu", "first.h", "second.h"}
+
+
+def test_files_that_flags_include_are_ported_wherever_they_are_found(project: Path, toolkit: Toolkit) -> None:
+    """-include and -imacros search the working directory, then folders of headers; what is nowhere is the compiler's matter."""
+    written(project, config__sizes_dot_h="#define NOW cudaSuccess\n", config__more_dot_h="int cudaThing;\n")
+    nvcc = ["-imacros", "config/sizes.h", "-Iconfig", "-include", "more.h", "-include", "nowhere.h"]
+    extension = Extension("pkg._C", ["csrc/host.cpp"], libraries=["cudart"], extra_compile_args=nvcc)
+    with prepared(command(extension), toolkit, []):
+        given: Any = extension.extra_compile_args
+    copies = project / "build" / "temp" / "torchada" / "pkg._C"
+    config = copies / "config"
+    assert given == [
+        "-imacros", str(config / "sizes.h"), f"-I{config}", "-Iconfig", "-include", "more.h", "-include", "nowhere.h",
+    ]  # fmt: skip
+    assert (config / "sizes.h").read_text().endswith("#define NOW musaSuccess\n")
+    assert (config / "more.h").is_file()
+
+
 def test_headers_of_an_adapter_are_not_the_projects(tmp_path: Path, toolkit: Toolkit) -> None:
     """Those that its tool has made of PyTorch's lie in a folder without PyTorch's main header."""
     translated, own = tmp_path / "share" / "include", tmp_path / "project"

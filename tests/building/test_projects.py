@@ -237,6 +237,29 @@ def test_by_cmake_with_the_language_before_pytorchs_package(build: Interpreter, 
     check(built(target, "cuda_before_torch"))
 
 
+OLD_PROJECT = """\
+cmake_minimum_required(VERSION 3.8)
+project(old LANGUAGES CXX)
+list(APPEND CMAKE_PREFIX_PATH "{torch}")
+find_package(Torch REQUIRED)
+file(WRITE "${{CMAKE_BINARY_DIR}}/found" "${{CUDA_VERSION}}")
+"""
+
+
+@pytest.mark.full
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="CMake is not installed")
+def test_a_project_for_an_old_cmake_finds_the_same_package(build: Interpreter, tmp_path: Path) -> None:
+    """As fast_rnnt: its policies overlook Torch_ROOT, and it names PyTorch's folder, which is searched before the environment's."""
+    torch = Path(build.run("import torch; print(torch.__file__)").stdout.split()[-1]).parent
+    (tmp_path / "CMakeLists.txt").write_text(OLD_PROJECT.format(torch=torch))
+    out = tmp_path / "out"
+    build.run(["-m", "torchada", "build", "cmake", "-Wno-dev", "-S", str(tmp_path), "-B", str(out)])
+    assert (out / "found").read_text() == "11.8"
+    mine = f"-DTorch_DIR={torch}/share/cmake/Torch"
+    build.run(["-m", "torchada", "build", "cmake", "-Wno-dev", "-S", str(tmp_path), "-B", str(tmp_path / "mine"), mine])
+    assert (tmp_path / "mine" / "found").read_text() == ""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "backend"), [("by_scikit_build", "scikit_build_core"), ("by_meson", "mesonpy")])
 def test_by_other_build_backends(name: str, backend: str, build: Interpreter, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from torchada.porting import Names, port_source
 from torchada.porting.rules import LIBRARIES, build
 from torchada.porting.rules.dispatch import DISPATCH_KEYS
 from torchada.porting.symbols import FILE, folded, known
+from torchada.porting.versions import LIBRARY_MACROS
 
 pytestmark = pytest.mark.once
 
@@ -34,8 +35,8 @@ def test_every_name_of_the_tables_comes_out(group: str) -> None:
 
 
 def _of_ours(old: str, new: str) -> str:
-    """Comparisons of versions have no number here, and qualified names are translated by their parts."""
-    return {"CUDA_VERSION": "MUSA_VERSION"}.get(old, new)
+    """Comparisons of versions have no number here, those of libraries are numbers, and qualified names come by their parts."""
+    return {"CUDA_VERSION": "MUSA_VERSION"}.get(old, str(LIBRARY_MACROS.get(old, new)))
 
 
 def test_every_header_of_the_tables_comes_out() -> None:

@@ -203,6 +203,17 @@ def test_the_version_of_the_compiler_is_a_number_and_whether_there_is_one_is_ask
     assert ported("#if defined(A) && (__CUDACC_VER_MINOR__)") == "#if defined(A) && (8)"
 
 
+def test_the_version_of_a_library_is_that_of_cuda_11_8() -> None:
+    """MUSA's own numbers are meant for none of these: flash-attn's fused_dense took its way for the oldest cuBLAS."""
+    source = "#if CUBLAS_VERSION >= 11600 && 11000 < CUSPARSE_VERSION\nint v = CUBLAS_VER_MAJOR * 10 + CUFFT_VER_MINOR;"
+    assert ported(source) == "#if 111103 >= 11600 && 11000 < 11705\nint v = 11 * 10 + 9;" and found(source) == []
+    for asks in ("#ifdef %s", "#if !defined(%s)", "#define %s 12"):
+        assert ported(asks % "CURAND_VERSION") == asks % "MURAND_VERSION"
+        assert found(asks % "CUSOLVER_VERSION") == [(CHECK, "CUSOLVER_VERSION", 1)]
+    newer = port_source(b"#if CUBLAS_VERSION >= 120205", Project(reached=12040))
+    assert newer.text == b"#if MUBLAS_VERSION >= 120205" and [each.kind for each in newer.findings] == [CHECK]
+
+
 def test_a_version_that_is_returned_is_the_one_that_torch_tells() -> None:
     """Packages compare it with torch.version.cuda when they are imported."""
     assert ported("int f() { return CUDA_VERSION; }") == "int f() { return 11080; }"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from torchada.building.errors import BuildError
-from torchada.building.include_flags import included
+from torchada.building.include_flags import included, of_environment
 from torchada.building.toolkit import Toolkit
 from torchada.porting import Names
 from torchada.porting.scan import MOST_BYTES, SOURCES
@@ -74,9 +74,14 @@ def is_own_source(path: str) -> bool:
 def of_build(
     sources: Iterable[str], include_dirs: Iterable[str], flags: Iterable[str], foreign: Sequence[str]
 ) -> Closure:
-    """The closure of `sources` and of the project's files that a compiler's `flags` include, also with the folders of these."""
-    folders, files = included(flags)
-    return closure([*sources, *_of_project(files, foreign)], [*include_dirs, *folders], foreign)
+    """The closure of `sources` and of the project's files that a compiler's `flags` include, also with the folders of these.
+
+    The folders of the compiler's own variables are searched last.
+    """
+    folders, files = included([*flags, *of_environment()])
+    searched = [*include_dirs, *folders]
+    named = [found for file in files if (found := _resolved(file, [os.curdir, *searched])[1]) is not None]
+    return closure([*sources, *_of_project(named, foreign)], searched, foreign)
 
 
 def closure(sources: Iterable[str], include_dirs: Sequence[str], foreign: Sequence[str]) -> Closure:
@@ -119,8 +124,8 @@ _SYSTEM = ("/usr/include", "/usr/lib", "/usr/local/include")
 
 
 def _of_project(files: Iterable[str], foreign: Iterable[str]) -> list[str]:
-    """Those of `files` that lie in none of the `foreign` folders."""
-    apart = tuple(map(slashed, foreign))
+    """Those of `files` that lie in none of the `foreign` folders, nor in the system's."""
+    apart = tuple(map(slashed, [*foreign, *_SYSTEM]))
     return [file for file in files if not is_within(file, apart)]
 
 

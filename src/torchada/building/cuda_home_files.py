@@ -26,12 +26,16 @@ CMAKE_RULES = "nvcc.cmake"
 """The file in the folder that tells CMake what it does not know of nvcc by its version."""
 _PACKAGES = Path(__file__).resolve().parents[2]
 # CMake takes nvcc to compile C++20 from CUDA 12 on, and a project that asks for it ends at its start otherwise. As a toolchain file
-# it names itself, because CMake reads the standards of a compiler after it, and once more for each program that it tries.
+# it names itself, because CMake reads the standards of a compiler after it, and once more for each program that it tries. A project
+# that asks for a CMake before 3.12 gets one that overlooks Torch_ROOT, and finds PyTorch's own package where it names its folder.
 _CMAKE_RULES = """\
 set(CMAKE_USER_MAKE_RULES_OVERRIDE_CUDA "${CMAKE_CURRENT_LIST_FILE}")
 set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
 set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
 set(CMAKE_CUDA_STANDARD_LATEST 20)
+if(NOT Torch_DIR AND NOT Torch_ROOT AND EXISTS "$ENV{Torch_ROOT}/Torch/TorchConfig.cmake")
+  set(Torch_DIR "$ENV{Torch_ROOT}/Torch" CACHE PATH "PyTorch's package, as torchada completes it")
+endif()
 """
 # Headers of CUDA's toolkit that are not for its devices, and that the accelerator's toolkit does not have.
 _MORE_HEADERS = Path(__file__).with_name("cuda_include")

@@ -26,7 +26,7 @@ from torchada.building.cuda_home_files import VERSION
 from torchada.building.environment import variable
 from torchada.building.errors import BuildError, say
 from torchada.building.flags import translate, with_files
-from torchada.building.include_flags import included, with_copies
+from torchada.building.include_flags import included, of_environment, with_copies
 from torchada.building.ported import Copies, port
 from torchada.building.stable_abi import stable_include_dirs
 from torchada.building.toolkit import Toolkit
@@ -180,7 +180,9 @@ def ported(line: Line, home: str, toolkit: Toolkit, folder: str) -> Copies | Non
     sources = [line.flags[at] for at in line.inputs if is_source(line.flags[at]) or line.language == toolkit.language]
     if not sources or all(map(_is_ported, sources)):
         return None
-    others = [given for given in included(line.flags)[0] if _is_of_others(given, toolkit.language)]
+    others = [
+        given for given in included([*line.flags, *of_environment()])[0] if _is_of_others(given, toolkit.language)
+    ]
     apart = [home, toolkit.folder(), *others, *stable_include_dirs(toolkit)]
     compiled = of_build(sources, [], line.flags, apart)
     return port(compiled.files, folder, os.getcwd(), compiled.searched)

@@ -201,6 +201,6 @@ WITH_VALUE = frozenset(
 )
 # Flags of both compilers whose value is the next argument.
 PASSED_WITH_VALUE = frozenset(
-    {"-o", "-x", "-I", "-D", "-U", "-L", "-l", "-isystem", "-iquote", "-idirafter", "-include", "-MF", "-MT", "-MQ"}
-    | {"-Xlinker", "-Xclang", "-Xpreprocessor", "-mllvm", "-z", "-u", "-T", "-std", "-O"}
+    {"-o", "-x", "-I", "-D", "-U", "-L", "-l", "-isystem", "-iquote", "-idirafter", "-include", "-imacros"}
+    | {"-MF", "-MT", "-MQ", "-Xlinker", "-Xclang", "-Xpreprocessor", "-mllvm", "-z", "-u", "-T", "-std", "-O"}
 )

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchada.building.environment import variable
-from torchada.building.include_flags import included
+from torchada.building.include_flags import included, of_environment
 
 if TYPE_CHECKING:
     from _torchada_cache.cache import Cache
+    from torchada.base.settings import Settings
 
 HEADER = "torch/extension.h"
 _CACHE = "headers"
@@ -42,6 +43,18 @@ _NEEDED = 2 << 30  # bytes on the disk; a header takes a few hundred megabytes
 _MOST_KEPT = 2
 
 
+def is_wanted(settings: Settings) -> bool:
+    """Whether the program is to be started: where that was asked for, or was at another time, and a header is kept since."""
+    from torchada.base.caches import CacheError, cache
+
+    if settings.precompiled_headers != "auto":
+        return settings.precompiled_headers == "1"
+    try:
+        return bool(_entries(cache(_CACHE, settings.cache).folder))
+    except (CacheError, OSError):
+        return False
+
+
 def main(_: str) -> int:
     """Become the compiler that this process's arguments name."""
     command = sys.argv[1:]
@@ -52,7 +65,10 @@ def main(_: str) -> int:
 
 
 def compiled(command: Sequence[str]) -> str | None:
-    """The folder with the compiled header for `command`, which is made if there is none; None where it does not fit, or fails."""
+    """The folder with the compiled header for `command`; None where it does not fit, or fails.
+
+    If there is none it is made, but only where that is asked for: one takes hundreds of megabytes.
+    """
     from torchada.base.caches import CacheError
 
     source = command[command.index("-c") + 1] if "-c" in command[:-1] else ""
@@ -96,7 +112,7 @@ def _ahead(options: Sequence[str]) -> list[str] | None:
 
     Each may stand in the place of a header of PyTorch's, and one more of them may do so from now on.
     """
-    folders = included(options)[0]
+    folders = included([*options, *of_environment()])[0]
     of_torch = next((folder for folder in folders if os.path.isfile(os.path.join(folder, HEADER))), None)
     if of_torch is None:
         return None
@@ -105,16 +121,19 @@ def _ahead(options: Sequence[str]) -> list[str] | None:
     return sorted(os.path.join(top, name) for place in ahead for top, _, files in os.walk(place) for name in files)
 
 
-def _kept(command: list[str], ahead: list[str]) -> str:
+def _kept(command: list[str], ahead: list[str]) -> str | None:
     from torchada.base import settings
     from torchada.base.caches import cache
 
-    headers = cache(_CACHE, settings.read().cache)
+    given = settings.read()
+    headers = cache(_CACHE, given.cache)
     name = _key(command, ahead)
     entry = headers.find(name)
     if entry is not None and not _is_fresh(entry):
         headers.remove(name)
         entry = None
+    if entry is None and given.precompiled_headers != "1":
+        return None
     if entry is None and shutil.disk_usage(headers.folder).free < _NEEDED:
         raise OSError("the disk is nearly full")
     entry = entry or headers.get(name, partial(_compile, command))
@@ -127,7 +146,7 @@ def _key(command: Sequence[str], ahead: Sequence[str]) -> str:
     """What changes with the compiler, its options, and what else says where headers are."""
     from _torchada_cache import compilers
 
-    here = "" if all(map(os.path.isabs, included(command)[0])) else os.getcwd()
+    here = "" if all(map(os.path.isabs, included([*command, *of_environment()])[0])) else os.getcwd()
     parts = json.dumps([command, compilers.identity(command[0]), here, ahead, *map(variable, _SEARCHED)])
     return hashlib.blake2b(parts.encode(errors="surrogateescape"), digest_size=12).hexdigest()
 
@@ -169,7 +188,13 @@ def _is_fresh(entry: Path) -> bool:
 
 def _remove_all_but_the_latest(headers: Cache) -> None:
     """A compiler that is about to read one that is removed reads the plain header."""
-    entries = [path for path in headers.folder.iterdir() if re.fullmatch(r"[\da-f]{24}", path.name) and path.is_dir()]
+    entries = _entries(headers.folder)
     entries.sort(key=lambda path: path.stat().st_mtime_ns, reverse=True)
     for entry in entries[_MOST_KEPT:]:
         headers.remove(entry.name)
+
+
+def _entries(folder: Path) -> list[Path]:
+    """The headers that are kept."""
+    paths = folder.iterdir() if folder.is_dir() else ()
+    return [path for path in paths if re.fullmatch(r"[\da-f]{24}", path.name) and path.is_dir()]

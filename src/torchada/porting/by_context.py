@@ -12,7 +12,15 @@ from torchada.porting.rules.namespaces import HOLDERS, MEMBERS
 from torchada.porting.rules.runtime import DEPENDENCIES, HOPPER
 from torchada.porting.rules.torch import ASKED_OF_CUDA, CALLED_WITH_ARGUMENTS, HAS_CUDA, OF_DEVICES
 from torchada.porting.source import Position, ending_word, statement
-from torchada.porting.versions import ARCH_MACRO, COMPILER_MACROS, VERSION_MACROS, compiler_version, guard
+from torchada.porting.versions import (
+    ARCH_MACRO,
+    COMPILER_MACROS,
+    LIBRARY_MACROS,
+    VERSION_MACROS,
+    compiler_version,
+    guard,
+    library_version,
+)
 
 DEVICE_KEY = "PrivateUse1"
 DLPACK_TYPE = b"kDLExtDev"
@@ -258,6 +266,11 @@ def _compiler_version(word: str, position: Position) -> Change | None:
     return Change(change.start, change.end, change.new, change.reason)
 
 
+def _library_version(word: str, position: Position) -> Change:
+    change = library_version(position.text, position.start, position.end, word, position.source.reached)
+    return Change(change.start, change.end, change.new, change.reason)
+
+
 def _dlpack_type(word: str, position: Position) -> Change | None:
     """DLPack's type of CUDA's devices, except where DLPack defines it: PyTorch exports this device's tensors as kDLExtDev."""
     is_defined = position.follows(b"=") and not position.follows(b"==")
@@ -277,6 +290,7 @@ CONTEXTS: dict[str, Callable[[str, Position], Change | None]] = {
     **dict.fromkeys(DISPATCH_NAMES, _dispatch_key),
     **dict.fromkeys((*ARCH_MACRO, *VERSION_MACROS), _version),
     **dict.fromkeys(COMPILER_MACROS, _compiler_version),
+    **dict.fromkeys(LIBRARY_MACROS, _library_version),
     **dict.fromkeys(AUTOCAST_WORDS, _autocast),
     **dict.fromkeys(DEPENDENCIES, _dependency),
     **dict.fromkeys(DPX, _dpx),

@@ -14,7 +14,10 @@ from torchada.porting.rules.build import SUFFIXES
 
 LOST = Path(__file__).with_name("lost_includes.json")
 _SUFFIXES = tuple(SUFFIXES)
-_OF_FLOAT = re.compile(rb"(?<!\w)(?:FLT|DBL)_(?:MAX|MIN|EPSILON|TRUE_MIN|DIG|MANT_DIG|MAX_EXP|MIN_EXP)(?!\w)")
+# From the letter on that both have: most sources have none, which a search for one letter sees in a tenth of the time.
+_OF_FLOAT = re.compile(
+    rb"L(?:T_(?<=(?<!\w)FLT_)|_(?<=(?<!\w)DBL_))(?:MAX|MIN|EPSILON|TRUE_MIN|DIG|MANT_DIG|MAX_EXP|MIN_EXP)(?!\w)"
+)
 _FLOAT = re.compile(rb"include[ \t]*<(?:cfloat|float\.h)>|define[ \t]+(?:FLT|DBL)_")
 
 
@@ -35,8 +38,6 @@ def lost() -> dict[str, list[str]]:
 
 def lost_by(text: bytes) -> tuple[str, ...]:
     """What a source needs and need not include with CUDA: until 12.5, its headers bring float.h along."""
-    if b"FLT_" not in text and b"DBL_" not in text:
-        return ()
     return ("float.h",) if _OF_FLOAT.search(text) is not None and _FLOAT.search(text) is None else ()
 
 

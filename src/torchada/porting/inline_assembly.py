@@ -117,19 +117,21 @@ def _is_ptx(instruction: re.Match[bytes]) -> bool:
 
 def _translated(text: bytes, start: int, template: bytes, at: int, instruction: str) -> Statement:
     """The statement that begins at `start` with the operands that begin at `at`."""
-    refused = Statement(instruction, reasons.of_refused(template))
-    if len(template) > _LONGEST or (split := _sections(text, at)) is None:
-        return refused
-    sections, end = split
+    split = _sections(text, at) if len(template) <= _LONGEST else None
+    sections, end = split or ([], 0)
+    expression = None if split is None else _expression(template, sections)
+    if expression is None:
+        return Statement(instruction, reasons.of_refused(template))
+    lines = _LINE_END.findall(text, start, end)
+    return Statement(instruction, reasons.of_translated(template), b"".join([expression, *lines]), end)
+
+
+def _expression(template: bytes, sections: list[list[bytes]]) -> bytes | None:
     outputs = [_output(part) for part in sections[0]] if sections else []
     inputs = [_operand(part) for part in sections[1]] if len(sections) > 1 else []
     if None in outputs or None in inputs:
-        return refused
-    expression = translated(b" ".join(template.split()), tuple(filter(None, outputs)), tuple(filter(None, inputs)))
-    lines = _LINE_END.findall(text, start, end)
-    if expression is None:
-        return refused
-    return Statement(instruction, reasons.of_translated(template), b"".join([expression, *lines]), end)
+        return None
+    return translated(b" ".join(template.split()), tuple(filter(None, outputs)), tuple(filter(None, inputs)))
 
 
 def _sections(text: bytes, at: int) -> tuple[list[list[bytes]], int] | None:

@@ -12,25 +12,12 @@ from torchada.porting.eigen import with_template
 from torchada.porting.findings import CHECK, UNPORTED, Finding, Lines, Notes, Ported
 from torchada.porting.includes import lost, lost_by
 from torchada.porting.inline_assembly import statement
-from torchada.porting.lexer import (
-    ASSEMBLER,
-    ASSEMBLER_TOO,
-    CLOSED,
-    MESSAGE,
-    OPENED,
-    RAW,
-    STRING,
-    WORD,
-    Lexer,
-    end_of_line,
-    has_launches,
-    has_rare_words,
-    tokens,
-)
+from torchada.porting.lexer import Lexer, end_of_line
 from torchada.porting.names import Answer, Names
 from torchada.porting.ptx import header_of
 from torchada.porting.rules.dispatch import NAMING_MACROS
 from torchada.porting.source import Position, Source
+from torchada.porting.tokens import ASSEMBLER, CLOSED, MESSAGE, OPENED, RAW, STRING, WORD, Rare, rare_in, tokens
 from torchada.porting.versions import REACHED
 
 Resolve = Callable[[str, bool], str | None]
@@ -44,6 +31,7 @@ _SPLIT = re.compile(rb"\\(?<=\w\\)\r?\n(?=\w)")
 _SPLIT_WORD = re.compile(rb"[\w$\x80-\xff]*(?:\\\r?\n[\w$\x80-\xff]+)+")
 _BEFORE_DIRECTIVE = b" \t\v\f\xef\xbb\xbf"  # with the mark that a file of UTF-8 may begin with
 _LINE_FEED = 0x0A
+_BRACKET = ord("(")
 _APART = "a launch with blanks in its marks, which mcc does not read; they were joined"
 _LONGEST_PATH = 4096  # Linux opens no longer one
 _MOST_WORDS = 1 << 17  # which a translator remembers; a large project has some thousands
@@ -52,8 +40,17 @@ _RENAMED_PATH = re.compile(rb'"[^"\n]+\.cuh?"')
 _DEFINED = re.compile(rb"\n[ \t]*#[ \t]*define[ \t]+\w+[ \t]+\Z")
 
 
+def _beginning(text: bytes, at: int) -> int:
+    """Where the word begins that `at` is in."""
+    while _IS_NAME[text[at - 1]]:
+        at -= 1
+    return at
+
+
 def _is_seen_by_python(text: bytes, start: int) -> bool:
     """Whether the word at `start` names a module or a library of operators: PYBIND11_MODULE(name, m)."""
+    if text[start - 1] != _BRACKET and text[start - 2] not in _OPEN:
+        return False  # one blank behind another word, as before most names
     before = text[max(0, start - 64) : start].rstrip()
     return before.endswith(b"(") and before[:-1].rstrip().endswith(_NAMING)
 
@@ -68,9 +65,7 @@ class Translator:
     device_macros: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        own = [*self.names.own_words], [*self.names.own_prefixes]
-        self._tokens, self._more_tokens = (tokens(*own, rare=rare, launches=False) for rare in (False, True))
-        self._all_tokens = tokens(*own)
+        self._patterns: dict[tuple[Rare, ...], re.Pattern[bytes]] = {}
         # What a word becomes, None for what stays; an Answer or a name where it takes more than that.
         self._memory: dict[bytes, bytes | Answer | str | None] = {}
 
@@ -99,9 +94,11 @@ class Translator:
 
     def pattern(self, text: bytes) -> re.Pattern[bytes]:
         """What finds the tokens of `text`."""
-        if has_launches(text):
-            return self._all_tokens
-        return self._more_tokens if has_rare_words(text) else self._tokens
+        rare = rare_in(text)
+        pattern = self._patterns.get(rare)
+        if pattern is None:
+            pattern = self._patterns[rare] = tokens(self.names.own_words, self.names.own_prefixes, rare)
+        return pattern
 
     @property
     def memory(self) -> dict[bytes, bytes | Answer | str | None]:
@@ -142,7 +139,7 @@ class _Pass:
     def _translate(self) -> None:
         """The loop that everything goes through; locals, because it is."""
         text, pieces, memory, missing = self.text, self.pieces, self.translator.memory, self
-        look_up, is_name, values = self.translator.look_up, _IS_NAME, self.source.values
+        look_up, is_name, source = self.translator.look_up, _IS_NAME, self.source
         for group, start, end in Lexer(self.translator.pattern(text), text):
             if group < WORD:
                 self._other(group, start, end)
@@ -158,7 +155,7 @@ class _Pass:
             if new.__class__ is bytes:
                 if text[start - 1] in _OPEN and _is_seen_by_python(text, start):
                     continue
-                if new in values and word in values:
+                if new in source.values and word in source.values:
                     continue  # a constant for each of the two: renamed, the first would be the second
                 pieces.append(text[self.position : start])
                 pieces.append(new)
@@ -193,8 +190,8 @@ class _Pass:
             literal = self.text[start:end]
             if strings.concerns(literal):
                 self._string(start, literal)
-        elif group in (ASSEMBLER, ASSEMBLER_TOO):
-            self._assembler(start, end)
+        elif group == ASSEMBLER:
+            self._assembler(_beginning(self.text, start), end)
         elif group == MESSAGE:
             self._message(start, end)
         elif group in (OPENED, CLOSED):
@@ -278,7 +275,7 @@ class _Pass:
         self._change(Change(start, start + len(program), ported.text), "")
 
     def _has_split_words(self) -> bool:
-        return (b"\\\n" in self.text or b"\\\r\n" in self.text) and _SPLIT.search(self.text) is not None
+        return b"\\" in self.text and _SPLIT.search(self.text) is not None
 
     def _report_split_words(self) -> None:
         """Names that go on after a backslash at the end of a line stay, for to join them would move lines."""
@@ -287,8 +284,7 @@ class _Pass:
             start = split.start()
             if start < reported:
                 continue
-            while _IS_NAME[self.text[start - 1]]:
-                start -= 1
+            start = _beginning(self.text, start)
             whole = _SPLIT_WORD.match(self.text, start)
             if whole is None:
                 continue

@@ -11,6 +11,9 @@ A function that returns the version says so as well: what reads it compares it w
 
 **The compiler's version.** mcc is not known to have one that counts so, and what is not defined is 0: kernels whose bodies ask
 for nvcc 11 would be compiled empty. Where the number is used, it is that of the same CUDA; whether there is one stays a question.
+
+**Versions of libraries.** muBLAS and its like count their own, which no number of CUDA's is meant for: a source that asks whether
+cuBLAS is that of 11.6 would take its way for the oldest. Where the number is used, it is that of the library in CUDA 11.8.
 """
 
 from __future__ import annotations
@@ -26,6 +29,14 @@ REACHED = 11080
 OUT_OF_REACH = 1_000_000
 ARCH_MACRO = {"__CUDA_ARCH__": "__MUSA_ARCH__"}
 COMPILER_MACROS = {"__CUDACC_VER_MAJOR__": "__MUSACC_VER_MAJOR__", "__CUDACC_VER_MINOR__": "__MUSACC_VER_MINOR__"}
+LIBRARY_VERSIONS = {
+    "BLAS": (11, 11, 3),
+    "SPARSE": (11, 7, 5),
+    "SOLVER": (11, 4, 1),
+    "FFT": (10, 9, 0),
+    "RAND": (10, 3, 0),
+}
+"""The libraries of CUDA 11.8, by the ends of their names. cuBLAS has one more digit for its first number in CUBLAS_VERSION."""
 VERSION_MACROS = {"CUDA_VERSION": "MUSA_VERSION", "CUDART_VERSION": "MUSART_VERSION"}
 
 # Two of these never stand side by side: the ways to share out what lies between would be as many as the square of its length.
@@ -111,6 +122,30 @@ def compiler_version(text: bytes, start: int, end: int, macro: str, reached: int
         )
     major, rest = divmod(reached, 1000)
     return Guard(start, end, b"%d" % (major if "MAJOR" in macro else rest // 10), None)
+
+
+def _library_macros() -> dict[str, int]:
+    """The macros that say which version CUDA's libraries have, with their values."""
+    found: dict[str, int] = {}
+    for name, (major, minor, patch) in LIBRARY_VERSIONS.items():
+        parts = {"VER_MAJOR": major, "VER_MINOR": minor, "VER_PATCH": patch}
+        whole = major * (10_000 if name == "BLAS" else 1_000) + minor * 100 + patch
+        found.update({f"CU{name}_{part}": number for part, number in {**parts, "VERSION": whole}.items()})
+    return found
+
+
+LIBRARY_MACROS = _library_macros()
+
+
+def library_version(text: bytes, start: int, end: int, macro: str, reached: int = REACHED) -> Guard:
+    """The number of the library's version in the place of the macro; its name, where the question is whether it is defined.
+
+    The name stays for another CUDA than 11.8, too, whose libraries are not in the table.
+    """
+    if reached != REACHED or _IS_DEFINED.search(text[max(0, start - _FURTHEST) : start]):
+        reason = "MUSA's library counts its versions otherwise; look at what is compared"
+        return Guard(start, end, macro.replace("CU", "MU", 1).encode(), reason)
+    return Guard(start, end, b"%d" % LIBRARY_MACROS[macro], None)
 
 
 def _opened(text: bytes, start: int) -> bool:

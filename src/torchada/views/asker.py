@@ -6,6 +6,7 @@ import os
 import sys
 from typing import NamedTuple
 
+from torchada.views import given_names
 from torchada.views.asking import Globals
 from torchada.views.by_name import PORTIONS
 
@@ -59,9 +60,14 @@ def asker(namespace: Globals) -> Asker:
     package = name.partition(".")[0]
     if package in _COLLECTIONS and isinstance(file, str):
         return Asker(name, name, (file,))
-    sources = _of_the_package(name, namespace)
-    if sources is None:
+    home = _home(name, namespace)
+    if home is None:
         package, sources = _by_place(name, namespace)
+    else:
+        sources = _of_the_package(home)
+        if isinstance(file, str) and given_names.is_given(name, namespace, home, sources):
+            name, package = given_names.by_path(file)
+            sources = (package,)
     portion = next((known for known in PORTIONS if f"{name}.".startswith(f"{known}.")), None)
     return Asker(name, portion or package, sources)
 
@@ -104,8 +110,8 @@ def _command() -> str:
     return ""
 
 
-def _of_the_package(name: str, namespace: Globals) -> tuple[str, ...] | None:
-    """The sources of the top-level package of a module, if it has been imported; None where there is none of this name.
+def _home(name: str, namespace: Globals) -> Globals | None:
+    """The names of the top-level package of a module, if it has been imported; None where there is none of this name.
 
     Read from its dictionary, because an attribute of a lazy module may import something.
     """
@@ -113,6 +119,11 @@ def _of_the_package(name: str, namespace: Globals) -> tuple[str, ...] | None:
     home = getattr(sys.modules.get(package), "__dict__", None)
     if not isinstance(home, dict) or (not dot and home is not namespace):  # or it is other code of the same name
         return None
+    return home
+
+
+def _of_the_package(home: Globals) -> tuple[str, ...]:
+    """The sources of a package or module that has these names."""
     path = home.get("__path__", getattr(home.get("__spec__"), "submodule_search_locations", None))
     if path is not None:
         try:
@@ -127,15 +138,9 @@ def _of_the_package(name: str, namespace: Globals) -> tuple[str, ...] | None:
 
 def _by_place(name: str, namespace: Globals) -> tuple[str, tuple[str, ...]]:
     """The package and sources of a module whose package is not in sys.modules: by the place of its file, or the file alone."""
-    package, *inner = name.split(".")
+    package, dot, _ = name.partition(".")
     file = namespace.get("__file__")
     if not isinstance(file, str):
         return package, ()
-    if not inner and "__path__" not in namespace:
-        return file, (file,)
-    place = os.path.dirname(file) if "__path__" in namespace else os.path.splitext(file)[0]
-    for part in reversed(inner):
-        if os.path.basename(place) != part:
-            return file, (file,)
-        place = os.path.dirname(place)
-    return (package, (place,)) if os.path.basename(place) == package else (file, (file,))
+    place = given_names.place_of(name, namespace) if dot or "__path__" in namespace else None
+    return (file, (file,)) if place is None else (package, (place,))

@@ -16,10 +16,15 @@ def root_of(place: str) -> str | None:
     """The project in whose folder of tests or examples the file or folder `place` lies; None where it lies in none."""
     folder = os.path.abspath(place)
     while (parent := os.path.dirname(folder)) != folder:
-        if os.path.basename(folder) in _FOLDERS and any(os.path.isfile(os.path.join(parent, name)) for name in _ROOT):
+        if os.path.basename(folder) in _FOLDERS and is_root(parent):
             return parent
         folder = parent
     return None
+
+
+def is_root(folder: str) -> bool:
+    """Whether a folder is that of a project."""
+    return any(os.path.isfile(os.path.join(folder, name)) for name in _ROOT)
 
 
 def packages(root: str) -> Iterator[tuple[str, str]]:

@@ -26,11 +26,12 @@ _KINDS = (
     (rb"\b(?:ld|st|atom|red)\.", "an access to memory with a modifier, type or address that is not translated"),
     (rb"%%?(?:smid|nsmid|warpid|nwarpid|clock|globaltimer|dynamic_smem_size|total_smem_size)", "a special register"),
 )
+_PATTERNS = tuple((re.compile(pattern), text) for pattern, text in _KINDS)
 
 
 def of_refused(template: bytes) -> str:
     """What the instructions of a statement ask for that is not there."""
-    kind = next((text for pattern, text in _KINDS if re.search(pattern, template)), "")
+    kind = next((text for pattern, text in _PATTERNS if pattern.search(template)), "")
     return f"{REASON}: {kind}" if kind else REASON
 
 
