@@ -48,7 +48,7 @@ def main() -> int:
         print(f"{path.name}: {len(found)} tests, {failed} failed", flush=True)
         verdicts += found
     kept = HERE / "kept" / f"{(suite and suite.kept) or options.suite}.toml"
-    made = scoring.score(verdicts, scoring.read(kept, torch, _version_of(checkout)))
+    made = scoring.score(verdicts, scoring.read(kept, torch, _source(options, checkout)))
     report = f"{scoring.HEADER}\n{scoring.table(name, torch, made)}\n"
     if suite is not None and suite.program:
         report += f"\n{scoring.kinds(verdicts)}\n"
@@ -110,7 +110,13 @@ def _suite(options: argparse.Namespace) -> Suite | None:
     """None for the headers, which are no tests."""
     if options.suite == OP_DB:
         return op_db(options.release or RELEASES[0], options.mechanism, options.part, options.only)
-    return SUITES.get(options.suite)
+    suite = SUITES.get(options.suite)
+    return suite.on(options.release) if suite is not None and options.release else suite
+
+
+def _source(options: argparse.Namespace, checkout: Path) -> str:
+    """The version that a list's rows name as their `source`: torch_musa's, where it is chosen, as for the table of operators."""
+    return options.release or (RELEASES[0] if options.suite == OP_DB else _version_of(checkout))
 
 
 def _version_of(checkout: Path) -> str:
@@ -146,13 +152,13 @@ def _parse() -> argparse.Namespace:
     )
     parser.add_argument("--memory", type=float, default=12, metavar="GiB", help="the most address space of a process")
     parser.add_argument("--seconds", type=float, default=300, help="the longest time without a verdict")
-    table = parser.add_argument_group(f"{OP_DB} and {cases.NAME}")
-    table.add_argument(
+    parser.add_argument(
         "--release",
         default="",
         choices=RELEASES,
         help=f"of torch_musa, which is simulated; without it {RELEASES[0]}, and for {cases.NAME} that which belongs to torch",
     )
+    table = parser.add_argument_group(f"{OP_DB} and {cases.NAME}")
     table.add_argument("--mechanism", default="native", choices=("native", "portable"), help="for device strings")
     table.add_argument("--part", default=Part(), type=_part, metavar="I/N", help="the I-th of N parts of the tests")
     options = parser.parse_args()

@@ -22,7 +22,10 @@ TABLE = HERE / "libraries.toml"
 
 @dataclass(frozen=True)
 class Library:
-    """One row. `needs` are the modules that its tests import; where `about_cuda`, only tests that mention CUDA are run."""
+    """One row. `needs` are the modules that its tests import; where `about_cuda`, only tests that mention CUDA are run.
+
+    `options` are arguments of pytest, its own or those that the library's conftest.py adds.
+    """
 
     name: str
     github: str
@@ -34,15 +37,20 @@ class Library:
     env: Mapping[str, str] = field(default_factory=dict)
     about_cuda: bool = False
     start: str = ""
+    options: tuple[str, ...] = ()
+    together: bool = False
 
     @property
     def suite(self) -> Suite:
         """Its tests. The capability is one of NVIDIA's, because some tests are skipped with the chip's own."""
         env = {"TORCHADA_SIMULATE": "1", "TORCHADA_CUDA_CAPABILITY": "8.0", **self.env}
         harness = "torchada_cuda_only" if self.about_cuda else "nothing"
-        arguments = ("--confcutdir={root}", "--import-mode=importlib")
+        # One file that cannot be imported is one failure, and the others of its process are run.
+        plain = ("--confcutdir={root}", "--import-mode=importlib", "--continue-on-collection-errors")
+        arguments = (*plain, "-p", "outside.torchvision_alone", *self.options)
         kept = f"{NAME}/{self.name}"
-        return Suite(self.name, self.root, self.files, harness, arguments, self.sources, env, kept, start=self.start)
+        more = {"start": self.start, "together": self.together}
+        return Suite(self.name, self.root, self.files, harness, arguments, self.sources, env, kept, **more)
 
     def missing(self, checkout: Path) -> str:
         """Why it cannot be run, or ""."""
@@ -55,7 +63,7 @@ class Library:
 def read(path: Path = TABLE) -> list[Library]:
     """The rows of the table."""
     rows = tomllib.loads(path.read_text(encoding="utf-8"))["library"]
-    lists = ("files", "sources", "needs")
+    lists = ("files", "sources", "needs", "options")
     return [Library(**{**row, **{name: tuple(row.get(name, ())) for name in lists}}) for row in rows]
 
 
@@ -124,4 +132,14 @@ def report(outcomes: list[Outcome], torch: str) -> str:
             name = outcome.library.name
             lines += [f"{name}: not on the list: {each.test}: {each.error}" for each in outcome.score.new]
             lines += [f"{name}: on the list, but does not fail (that way): {row.tests}" for row in outcome.score.gone]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, _on_device(outcomes)]) + "\n"
+
+
+def _on_device(outcomes: list[Outcome]) -> str:
+    """How many tests had the simulated device compute something, of each library and in all."""
+    scores = {outcome.library.name: outcome.score.on_device for outcome in outcomes if outcome.score is not None}
+    ran = {name: (counts["passed"], counts["failed"]) for name, counts in scores.items()}
+    lines = [f"{name}: on the device: {passed} passed, {failed} failed" for name, (passed, failed) in ran.items()]
+    passed, failed = (sum(counts[place] for counts in ran.values()) for place in (0, 1))
+    reached = sum(any(counts) for counts in ran.values())
+    return "\n".join([*lines, f"in all: on the device: {passed} passed, {failed} failed; libraries: {reached}"])

@@ -6,12 +6,12 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pytest
+
+from musasim import tally
 from outside import harness
-
-if TYPE_CHECKING:
-    import pytest
 
 _RESULTS = Path(os.environ["OUTSIDE_RESULTS"])
 DONE = frozenset(Path(os.environ["OUTSIDE_DONE"]).read_text(encoding="utf-8").splitlines())
@@ -23,9 +23,11 @@ _RANK = ("failed", "skipped", "xfailed", "passed")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before the tests are imported."""
+    tally.begin()
     harness.prepare()
 
 
+@pytest.hookimpl(trylast=True)  # -k has taken its tests then, so a sample is of those
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what has its verdict already, and, of a sample, what is not part of it."""
     if os.environ["OUTSIDE_HARNESS"] == "torchada_cuda_only":
@@ -59,11 +61,14 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 
 
 _verdicts: dict[str, tuple[str, str]] = {}
+#: Of each test that runs, how many operators the device had computed before.
+_before: dict[str, int] = {}
 
 
 def pytest_runtest_logstart(nodeid: str, location: Any) -> None:
     """So that the parent knows whose fault it is if this process dies now."""
     write(test=nodeid, began=True)
+    _before[nodeid] = _operators()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -74,7 +79,14 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         _verdicts[report.nodeid] = (verdict, _message(report))
     if report.when == "teardown":
         verdict, error = _verdicts.pop(report.nodeid, ("passed", ""))
-        write(test=report.nodeid, verdict=verdict, error=error)
+        operators = _operators() - _before.pop(report.nodeid, 0)
+        write(test=report.nodeid, verdict=verdict, error=error, operators=operators)
+
+
+def _operators() -> int:
+    """How many operators and kernels this process has had the simulated device compute."""
+    counted = tally.read()
+    return counted.operators.total() + counted.kernels.total()
 
 
 def _message(report: pytest.TestReport | pytest.CollectReport) -> str:

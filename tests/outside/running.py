@@ -9,9 +9,10 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from outside.suites import Suite
 
@@ -28,11 +29,20 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`verdict` is passed, failed, skipped or xfailed; a test that kills or stops its process has failed."""
+    """`verdict` is passed, failed, skipped or xfailed; a test that kills or stops its process has failed.
+
+    `operators` is how many operators the test's process had the simulated device compute meanwhile.
+    """
 
     test: str
     verdict: str
     error: str = ""
+    operators: int = 0
+
+    @classmethod
+    def of_entry(cls, entry: Mapping[str, Any]) -> Verdict:
+        """The verdict that a line of a record is about."""
+        return cls(entry["test"], entry["verdict"], entry["error"], entry.get("operators", 0))
 
 
 def run(
@@ -40,7 +50,11 @@ def run(
 ) -> Iterator[tuple[Path, list[Verdict]]]:
     """The verdicts of each file, as soon as it is done. `results` holds one file of them for each, which a later run reads."""
     results.mkdir(parents=True, exist_ok=True)
-    paths = {str(path.relative_to(suite.folder(checkout))): path for path in suite.paths(checkout)}
+    folder = suite.folder(checkout)
+    paths = {str(path.relative_to(folder)): path for path in suite.paths(checkout)}
+    if suite.together:
+        yield folder, _File(suite, checkout, folder, results / "together.jsonl", bounds).run()
+        return
     for name in chosen(list(paths), only):
         path = paths[name]
         record = results / (name.replace("/", "__") + suite.part + ".jsonl")
@@ -61,7 +75,7 @@ def recorded(results: Path) -> list[Verdict]:
     for record in sorted(results.glob("*.jsonl")):
         entries = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
         last = {entry["test"]: entry for entry in entries if "verdict" in entry}
-        found += [Verdict(entry["test"], entry["verdict"], entry["error"]) for entry in last.values()]
+        found += [Verdict.of_entry(entry) for entry in last.values()]
     return found
 
 
@@ -80,14 +94,14 @@ class _File:
                 self._note(finished=True)
         return list(self.verdicts().values())
 
-    def entries(self) -> list[dict[str, str]]:
+    def entries(self) -> list[dict[str, Any]]:
         if not self.record.exists():
             return []
         return [json.loads(line) for line in self.record.read_text(encoding="utf-8").splitlines()]
 
     def verdicts(self) -> dict[str, Verdict]:
         found = [entry for entry in self.entries() if "verdict" in entry]
-        return {entry["test"]: Verdict(entry["test"], entry["verdict"], entry["error"]) for entry in found}
+        return {entry["test"]: Verdict.of_entry(entry) for entry in found}
 
     def _finished(self) -> bool:
         return any("finished" in entry for entry in self.entries())

@@ -25,6 +25,7 @@ CAUSES = {
     "text": "only the words of a message differ",
     "version": "the test was written for another version of torch",
     "machine": "the machine lacks what the test needs",
+    "library": "the library's own: the test fails on the CPU as well, where torchada is switched off",
     "private": "it uses a private name, file or object of another implementation",
     "design": "it is answered in another way here, which the documentation gives",
     "lacking": "a public behaviour that is missing here",
@@ -79,6 +80,8 @@ class Score:
 
     counts: Counter[str] = field(default_factory=Counter)
     causes: Counter[str] = field(default_factory=Counter)
+    #: The verdicts of the tests that had the simulated device compute something.
+    on_device: Counter[str] = field(default_factory=Counter)
     #: Failures that no row covers.
     new: list[Verdict] = field(default_factory=list)
     #: Rows whose tests ran, and none of them failed.
@@ -90,6 +93,7 @@ def score(verdicts: Iterable[Verdict], known: list[Known]) -> Score:
     made, hit, all_verdicts = Score(), set(), list(verdicts)
     for verdict in all_verdicts:
         made.counts[verdict.verdict] += 1
+        made.on_device[verdict.verdict] += verdict.operators > 0
         if verdict.verdict == "failed":
             row = next((row for row in known if row.covers(verdict)), None)
             if row is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from outside.parts import Part
@@ -40,6 +40,13 @@ class Suite:
 
     #: The folder of the checkout that tests are run in; without it, that of each file.
     start: str = ""
+    #: All files in one process, which takes seconds to begin.
+    together: bool = False
+
+    def on(self, release: str) -> Suite:
+        """The same tests on another release of torch_musa, with verdicts of their own."""
+        env = {**self.env, "MUSASIM_RELEASE": release}
+        return replace(self, name=f"{self.name}-{release}", env=env, kept=self.kept or self.name)
 
     def folder(self, checkout: Path) -> Path:
         """The folder that the files are named from."""
@@ -58,7 +65,8 @@ class Suite:
             return [f"--vendor-python={checkout}", *self.arguments, str(path)]
         plain = ["-c", os.devnull, "--rootdir", str(path.parent), "-W", "default"]
         arguments = (argument.replace("{root}", str(self.folder(checkout))) for argument in self.arguments)
-        return [*plain, *arguments, str(path)]
+        files = self.paths(checkout) if self.together else [path]
+        return [*plain, *arguments, *map(str, files)]
 
     def paths(self, checkout: Path) -> list[Path]:
         """The files of the suite, or an error that says what is missing."""
@@ -103,7 +111,9 @@ def _commands() -> list[str]:
 
 
 def _is_tests(path: Path) -> bool:
-    return (path.suffix == ".py" and path.stem != "conftest") or next(path.glob("test_*.py"), None) is not None
+    if path.is_dir():
+        return any(next(path.rglob(pattern), None) is not None for pattern in ("test_*.py", "*_test.py"))
+    return path.suffix == ".py" and path.stem != "conftest"
 
 
 def _startup() -> list[str]:

@@ -153,6 +153,16 @@ def test_the_programs_of_a_folder_are_found_with_their_rows(folder: Path) -> Non
         score.run(folder, folder.parent / "results", 1, "2.9.1", "native", "nothing")
 
 
+def test_a_part_of_the_programs_is_judged_by_the_rows_of_all(folder: Path) -> None:
+    """Otherwise `cases FOLDER/a` would judge by other signs than `cases FOLDER`, and be right where that is wrong."""
+    rows = folder.parent / "cases.toml"
+    rows.write_text('["a/right.py"]\nright = ["^no such line$"]\n')
+    part = {case.name: case for case in table.read(folder / "a", rows)}
+    assert set(part) == {name for name in PROGRAMS if name.startswith("a/")}
+    assert part["a/right.py"].right == ("^no such line$",)
+    assert table.top(folder / "a", rows) == folder and table.top(folder / "b", rows) == folder / "b"
+
+
 def test_every_row_of_the_table_is_one(tmp_path: Path) -> None:
     rows = table.tomllib.loads(table.TABLE.read_text(encoding="utf-8"))
     for name in rows:

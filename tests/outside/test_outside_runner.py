@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from outside import headers, libraries, running, scoring
+from outside.__main__ import _suite
 from outside.cases import score as cases
 from outside.parts import Part
 from outside.programs import table
@@ -98,6 +101,7 @@ files = ["test_*.py"]
 sources = ["."]
 needs = ["json"]
 env = {THERE = "yes"}
+options = ["-k", "not left_out"]
 
 [[library]]
 name = "lacking"
@@ -116,11 +120,16 @@ files = ["test_*.py"]
 """
 ITS_TESTS = """
 import os
+import sys
 import there
 
 def test_environment(): assert os.environ["THERE"] == "yes" and there.VALUE == 1
 def test_folder(): assert os.path.basename(os.getcwd()) == "deeper"
 def test_its_own(): assert there.VALUE == 2
+def test_left_out(): pass
+def test_on_the_device():
+    import torch
+    assert torch.ones(2, device="cuda").add(1).sum() == 4
 """
 
 
@@ -134,10 +143,12 @@ def test_libraries_are_run_as_far_as_they_can_be(tmp_path: Path) -> None:
     bounds = Bounds(gibibytes=8, seconds=60)
     outcomes = list(libraries.run(rows, tmp_path, tmp_path / "results", bounds, "2.13.0"))
     there, lacking, elsewhere = outcomes
-    assert there.score is not None and there.score.counts == {"passed": 2, "failed": 1} and there.differs
+    assert there.score is not None and there.score.counts == {"passed": 3, "failed": 1} and there.differs
+    assert +there.score.on_device == {"passed": 1}
     assert "a_module_that_is_not_there" in lacking.why and "https://github.com/somebody/elsewhere" in elsewhere.why
     text = libraries.report(outcomes, "2.13.0")
     assert "there: not on the list: test_it.py::test_its_own" in text and text.count("not run") == 2
+    assert text.endswith("in all: on the device: 1 passed, 0 failed; libraries: 1\n")
     again = libraries.run(rows, tmp_path, tmp_path / "results", bounds, "2.13.0", score_only=True)
     assert [outcome.score is not None for outcome in again] == [True, False, False]
 
@@ -149,6 +160,23 @@ def test_every_library_names_its_commit_and_has_known_causes() -> None:
     assert kept <= {row.name for row in rows}
     for name in kept:
         scoring.read(HERE / "kept" / libraries.NAME / f"{name}.toml", "2.13.0")
+
+
+def test_a_sample_is_of_the_tests_that_pytest_is_told_to_take(suite: tuple[Suite, Path], tmp_path: Path) -> None:
+    chosen = replace(suite[0], arguments=("-k", "after_the_crash or skipped"))
+    ((_, verdicts),) = running.run(chosen, suite[1], tmp_path / "results", Bounds(gibibytes=4, seconds=60, every=2))
+    assert [each.verdict for each in verdicts] == ["passed", "skipped"]
+
+
+def test_all_files_of_a_suite_may_share_a_process(suite: tuple[Suite, Path], tmp_path: Path) -> None:
+    (suite[1] / "tests" / "test_more.py").write_text("import os\ndef test_process(): print(os.getpid())\n")
+    together = replace(suite[0], arguments=("-k", "good or process"), together=True)
+    ((path, verdicts),) = running.run(together, suite[1], tmp_path / "results", Bounds(gibibytes=4, seconds=60))
+    assert path == suite[1] / "tests" and [each.test for each in verdicts] == [
+        "tests/test_any.py::test_good",
+        "tests/test_more.py::test_process",
+    ]
+    assert [file.name for file in (tmp_path / "results").glob("*.jsonl")] == ["together.jsonl"]
 
 
 SIZES = """
@@ -194,7 +222,17 @@ def test_the_kept_lists_name_a_cause_and_a_reason(path: Path) -> None:
     suites = {headers.NAME, OP_DB, cases.NAME, *(each.kept or name for name, each in SUITES.items())}
     suites |= set(map(table.kept, table.NAMES))
     empty = path.read_text(encoding="utf-8").endswith("failure = []\n")
-    assert path.stem in suites and (empty or scoring.read(path, "2.13.0", "2.6.0"))
+    sources = ("2.6.0", "2.11.0")  # of PyTorch's checkouts, and of torch_musa
+    assert path.stem in suites and (empty or any(scoring.read(path, "2.13.0", source) for source in sources))
+
+
+def test_a_suite_on_another_release_keeps_verdicts_of_its_own(tmp_path: Path) -> None:
+    suite = SUITES["torch-musa"]
+    newer = suite.on("2.11.0")
+    assert (newer.name, newer.kept, newer.files) == ("torch-musa-2.11.0", "torch-musa", suite.files)
+    assert [each.environment(tmp_path)["MUSASIM_RELEASE"] for each in (suite, newer)] == ["2.7.1", "2.11.0"]
+    options = argparse.Namespace(suite="torch-musa", release="2.9.1")
+    assert _suite(options) == suite.on("2.9.1")
 
 
 def test_a_row_without_a_known_cause_is_refused(tmp_path: Path) -> None:
@@ -316,6 +354,16 @@ def test_of_a_large_project_only_the_sources_that_a_row_names_are_built(tmp_path
     nothing = building.build(replace(row, only=("three.c",)), tmp_path, tmp_path.with_suffix(".log"))
     assert nothing.code != 0 and "no extension has a source that three.c names" in nothing.stops
     assert building.build(replace(row, only=()), tmp_path, tmp_path.with_suffix(".log")).code != 0
+
+
+def test_a_project_by_cmake_gets_what_stands_in_for_a_download(tmp_path: Path) -> None:
+    """By the paths of its own folder and of this Python, in the environment of `torchada build`."""
+    build = ("torchada", "-DSOURCE_DIR_PYBIND11={folder}/pybind11", "-DPYTHON_EXECUTABLE={python}")
+    row = Project("fetches", (), ("check:none",), Expected(), build=build)
+    configure, compiled = building._commands(row, tmp_path, {"MAX_JOBS": "3"})
+    assert configure[:6] == [sys.executable, "-m", "torchada", "build", "cmake", "-S"]
+    assert configure[-2:] == [f"-DSOURCE_DIR_PYBIND11={tmp_path}/pybind11", f"-DPYTHON_EXECUTABLE={sys.executable}"]
+    assert compiled == ["cmake", "--build", "build", "-j", "3"]
 
 
 def test_faults_of_a_project_are_read_from_its_log(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from outside import bounded, scoring
-from outside.cases.table import Case, read
+from outside.cases.table import Case, read, top
 from outside.running import Verdict
 from outside.suites import HERE
 
@@ -36,6 +36,7 @@ def run(
     cases = [case for case in (read(folder) if table is None else table) if only in case.name]
     if not cases:
         raise SystemExit(f"--only {only}: no program of {folder} has this in its path")
+    folder = top(folder) if table is None else folder
     verdicts = []
     for case in cases:
         verdicts.append(_verdict(case, folder, results, seconds, release, mechanism))

@@ -105,18 +105,24 @@ def _reason(output: str, failed: re.Match[str]) -> str:
 
 
 def read(folder: Path, path: Path = TABLE) -> list[Case]:
-    """The programs of `folder`, by their paths below it."""
+    """The programs of `folder`, by their paths below `top(folder)`."""
     rows: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
-    names = sorted(_names(folder))
+    names = sorted(_names(folder, top(folder, path)))
     if not names:
         raise SystemExit(f"{folder} has no program: expected files that end in {' or '.join(_INTERPRETERS)}")
     return [_case(name, rows.get(name, {})) for name in names]
 
 
-def _names(folder: Path) -> Iterator[str]:
+def top(folder: Path, path: Path = TABLE) -> Path:
+    """Where the table's paths begin: at `folder`, or at the one above where `folder` is a part that the table names."""
+    rows = tomllib.loads(path.read_text(encoding="utf-8"))
+    return folder.parent if any(name.startswith(f"{folder.name}/") for name in rows) else folder
+
+
+def _names(folder: Path, above: Path) -> Iterator[str]:
     for path in folder.rglob("*"):
         if path.suffix in _INTERPRETERS and path.is_file() and "__pycache__" not in path.parts:
-            yield path.relative_to(folder).as_posix()
+            yield path.relative_to(above).as_posix()
 
 
 def _case(name: str, row: dict[str, Any]) -> Case:

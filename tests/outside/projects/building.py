@@ -84,7 +84,7 @@ def build(project: Project, folder: Path, log: Path) -> Built:
     before, since = checksums(folder), time.monotonic()
     env = environment(project, folder)
     with log.open("wb") as output:
-        for command in _commands(project, env):
+        for command in _commands(project, folder, env):
             done = subprocess.run(
                 command, cwd=folder / project.folder, env=env, stdout=output, stderr=subprocess.STDOUT
             )
@@ -96,15 +96,19 @@ def build(project: Project, folder: Path, log: Path) -> Built:
     return Built(done.returncode, time.monotonic() - since, len(before), changed, stops)
 
 
-def _commands(project: Project, env: dict[str, str]) -> list[list[str]]:
-    """Python's arguments; or CMake's, after "cmake", for which `env` gets the compiler of the language CUDA."""
-    first, *arguments = project.build
-    if first != "cmake":
+def _commands(project: Project, folder: Path, env: dict[str, str]) -> list[list[str]]:
+    """Python's arguments, or CMake's. After "cmake", `env` gets the compiler of the language CUDA; "torchada" finds it itself."""
+    first, *given = project.build
+    if first not in ("cmake", "torchada"):
         return [[sys.executable, *(["-m", "outside.projects.partly"] if project.only else []), *project.build]]
+    arguments = [each.format(folder=folder.resolve(), python=sys.executable) for each in given]
+    build = ["cmake", "--build", "build", "-j", env["MAX_JOBS"]]
+    if first == "torchada":
+        return [[sys.executable, "-m", "torchada", "build", "cmake", "-S", ".", "-B", "build", *arguments], build]
     asked = [sys.executable, "-c", "from torch.utils.cpp_extension import CUDA_HOME; print(CUDA_HOME)"]
     home = subprocess.run(asked, env=env, capture_output=True, text=True, check=True).stdout.split()[-1]
     env["CUDACXX"] = f"{home}/bin/nvcc"
-    return [["cmake", "-S", ".", "-B", "build", *arguments], ["cmake", "--build", "build", "-j", env["MAX_JOBS"]]]
+    return [["cmake", "-S", ".", "-B", "build", *arguments], build]
 
 
 def first_error(text: str) -> str:

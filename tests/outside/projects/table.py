@@ -42,7 +42,8 @@ class Expected:
 class Project:
     """One row. `folder` has the setup.py; `test` is a command, in which a first word of `check:NAME` is `checks/of_NAME.py`.
 
-    `build` are Python's arguments, or "cmake" and those of CMake.
+    `build` are Python's arguments, or "cmake" and those of CMake, or "torchada" and those of CMake by `torchada build`; in those,
+    {folder} is the project's and {python} this Python.
     """
 
     name: str
