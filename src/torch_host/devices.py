@@ -47,29 +47,50 @@ def current_device() -> int:
     return _current.index
 
 
-def index_of(device: Any) -> int:
-    """The number of a device given as torch.cuda takes it: an int, a string, a device, torch.cuda.device(1), or None for the
-    current one.
+def index_of(device: Any, *, optional: bool = True) -> int:
+    """The number of a device given as torch.cuda takes it: an int, a string, a device or torch.cuda.device(1). Whatever names none
+    is the current one, if the index is `optional`.
 
-    Raises RuntimeError for a number that no device has, and ValueError for a device of another type.
+    Raises torch.AcceleratorError (RuntimeError before torch has it) for a number that no device has, and ValueError for a device
+    of another type or without an index.
     """
-    if device is None:
+    index = _named(device)
+    if index is None and not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    if index is None:
         return _current.index
-    index = device.idx if isinstance(device, torch.cuda.device) else device
-    if not isinstance(index, int):
-        parsed = torch.device(device)
-        if parsed.type != "cuda":
-            raise ValueError(f"Expected a cuda device, but got: {parsed}")
-        index = _current.index if parsed.index is None else parsed.index
     if not 0 <= index < device_count():
-        raise RuntimeError(f"CUDA error: invalid device ordinal {index}: the host has {device_count()} device(s)")
-    return int(index)
+        kind = getattr(torch, "AcceleratorError", RuntimeError)
+        raise kind(f"CUDA error: invalid device ordinal {index}: the host has {device_count()} device(s)")
+    return index
+
+
+def _named(device: Any) -> int | None:
+    if isinstance(device, int):
+        return int(device)
+    if isinstance(device, torch.cuda.device):
+        index: int = device.idx
+        return index
+    parsed = torch.device(device) if isinstance(device, str) else device
+    if not isinstance(parsed, torch.device):
+        return None
+    if parsed.type != "cuda":
+        raise ValueError(f"Expected a cuda device, but got: {parsed}")
+    return parsed.index
+
+
+def _known(device: Any, name: str = "device", *, optional: bool = True) -> int:
+    """index_of, with what torch.cuda says where it looks for a device before it asks the runtime."""
+    index = _named(device)
+    if index is not None and not 0 <= index < device_count():
+        raise AssertionError(f"Invalid {name} id")
+    return index_of(device, optional=optional)
 
 
 def set_device(device: Any) -> None:
     """Make a device current in this thread; a negative number changes nothing."""
     if not (isinstance(device, int) and device < 0):
-        _current.index = index_of(device)
+        _current.index = index_of(device, optional=False)
 
 
 def _exchange_device(device: int) -> int:
@@ -137,7 +158,7 @@ def get_device_properties(device: Any = None) -> Properties:
 
     The same object at each call, as on CUDA, as long as PyTorch has the same number of threads.
     """
-    return _properties(index_of(device), torch.get_num_threads())
+    return _properties(_known(device), torch.get_num_threads())
 
 
 @cache
@@ -172,12 +193,12 @@ def _processor() -> str:
 
 
 def get_device_name(device: Any = None) -> str:
-    index_of(device)
+    _known(device)
     return _processor()
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    index_of(device)
+    _known(device)
     return CAPABILITY
 
 
@@ -186,7 +207,7 @@ def get_arch_list() -> list[str]:
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    return index_of(device) != index_of(peer_device)
+    return _known(device) != _known(peer_device, "peer device", optional=False)
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:

@@ -170,6 +170,7 @@ _GRAPHS = Graphs(
     simulated_limit="MUSASIM_GRAPH_EXECUTABLES",
     trees="torch_musa._inductor.musagraph_trees",
     holds_handles=True,
+    keep_pools=True,
 )
 
 MUSA = Backend(

@@ -128,12 +128,14 @@ class Graphs(Record):
     trees: the module that replaces torch._inductor.cudagraph_trees.
     holds_handles: its graph objects begin with the driver's graph and its executable, and flags for them, so that an executable
         can be given up and made again.
+    keep_pools: its graphs keep the memory of their pools when they are gone, unless their class takes `keep_graph`.
     """
 
     executables: int | None = None
     simulated_limit: str = ""
     trees: str | None = None
     holds_handles: bool = False
+    keep_pools: bool = False
 
 
 class Allocator(Record):

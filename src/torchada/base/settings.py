@@ -142,7 +142,7 @@ class Settings:
     )
     cache = Variable("CACHE_DIR", FOLDER, None, "the folder that what torchada compiles is kept in")
     precompiled_headers = Variable(
-        "PRECOMPILED_HEADERS", FLAG, False, "builds keep <torch/extension.h> compiled, for sources that begin with it"
+        "PRECOMPILED_HEADERS", _choice("auto", "0", "1"), "auto", "1: builds keep <torch/extension.h> compiled"
     )
     tuned_tables = Variable("TUNED_TABLES", TEXT, "~/.local/share/torchada/tuned", "tables for SGLang and vLLM")
     triton_f32_default = Variable("TRITON_F32_DEFAULT", LOWER, "", "how tl.dot multiplies float32 by default")

@@ -45,6 +45,7 @@ FRACTION = """
 import torch
 assert torch.cuda.get_per_process_memory_fraction() == 1.0
 torch.cuda.set_per_process_memory_fraction(0.25, 1)
+assert torch.cuda.current_device() == 0
 assert (torch.cuda.get_per_process_memory_fraction(0), torch.cuda.get_per_process_memory_fraction("cuda:1")) == (1.0, 0.25)
 """
 
@@ -104,6 +105,54 @@ assert torch.cuda.memory_allocated() == before
 @pytest.mark.parametrize("release", RELEASES)
 def test_raw_memory_belongs_to_its_stream(musa: Interpreter, release: str) -> None:
     run(musa, release, RAW)
+
+
+AGAIN = """
+import gc, torch
+pool, kept = torch.cuda.MemPool(), []
+for _ in range(2):
+    torch._C._cuda_beginAllocateCurrentThreadToPool(0, pool.id)  # as libraries do
+    kept.append(torch.ones(1 << 20, device="cuda"))
+    torch._C._cuda_endAllocateToPool(0, pool.id)
+    torch._C._cuda_releasePool(0, pool.id)
+assert len(pool.snapshot()) == 1 and kept[0].data_ptr() != kept[1].data_ptr()
+left = pool.id
+del pool, kept
+gc.collect()
+torch.cuda.empty_cache()
+assert all(segment["segment_pool_id"] != left for segment in torch.cuda.memory_snapshot())
+"""
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_pool_is_used_again_while_it_has_memory(musa: Interpreter, release: str) -> None:
+    run(musa, release, AGAIN)
+
+
+CAPTURES = """
+import gc, torch
+def capture(graph, pool=None):
+    with torch.cuda.graph(graph, pool=pool):
+        return torch.ones(1 << 20, device="cuda")
+def lies_in(pool):
+    torch.cuda.empty_cache()
+    return any(segment["segment_pool_id"] == pool for segment in torch.cuda.memory_snapshot())
+graphs = [torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()]
+results = [capture(graphs[0])]
+pool = graphs[0].pool()
+results.append(capture(graphs[1], pool))
+results.clear()
+graphs.pop().reset()
+assert lies_in(pool)  # the first graph uses it
+graphs.clear()
+gc.collect()
+assert not lies_in(pool)
+"""
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_memory_of_graphs_is_given_back_with_the_last_one(musa: Interpreter, release: str) -> None:
+    run(musa, release, CAPTURES)
 
 
 POOL = """

@@ -143,6 +143,31 @@ def test_a_negative_device_is_a_no_op(index: Any) -> None:
     assert torch.cuda.current_device() == 1
 
 
+@pytest.mark.parametrize("index", [-1, -2])
+def test_functions_of_a_negative_device_are_for_the_current_one(of_cuda: None, index: int) -> None:
+    """torch.cuda.synchronize(-1), Stream(-1): `with torch.cuda.device(device)` is in all of them."""
+    with torch.cuda.device(1):
+        torch.cuda.synchronize(index)
+        assert torch.cuda.Stream(index).device_index == 1
+        handle = torch.cuda.Stream().cuda_stream
+        assert torch.cuda.ExternalStream(handle, device=index).device_index == 1
+        assert torch.cuda.current_device() == 1
+
+
+def test_code_that_sees_musa_gets_torch_musas_error_for_a_negative_device() -> None:
+    with pytest.raises(RuntimeError, match="invalid device ordinal"):
+        torch.cuda.synchronize(-1)
+
+
+def test_random_states_are_of_numbers_texts_and_devices() -> None:
+    state = torch.cuda.get_rng_state(0)
+    for call in (torch.cuda.get_rng_state, lambda device: torch.cuda.set_rng_state(state, device)):
+        for device, kind in ((1.5, "float"), (None, "NoneType")):
+            with pytest.raises(AttributeError, match=f"'{kind}' object has no attribute 'index'"):
+                call(device)
+        call(torch.device("cuda")), call("cuda:1"), call(1)
+
+
 def test_device_of_a_storage() -> None:
     with torch.cuda.device_of(torch.zeros(1, device="cuda:1").untyped_storage()):
         assert torch.cuda.current_device() == 1

@@ -49,7 +49,9 @@ class Program:
         driver = Driver(self.runtime, lambda name: name.replace("cuda", "musa"))  # type: ignore[arg-type]
         self.rotation = Rotation(lambda: driver, lambda: 3, trial(self.graph), lambda index: nullcontext())
         nothing = SimpleNamespace(prepare=id, write=id, add=id, remove=id, start=id, stop=id, forget=id)
-        parts = SimpleNamespace(dumps=nothing, executables=nothing, rotation=self.rotation, device=lambda: 0)
+        parts = SimpleNamespace(
+            dumps=nothing, executables=nothing, rotation=self.rotation, pools=None, device=lambda: 0
+        )
         methods = rotation_methods(self.graph, self.rotation, "musa")
         methods |= capture_methods(self.graph, True, nothing, parts)  # type: ignore[arg-type]
         for name, method in methods.items():

@@ -22,7 +22,6 @@ SAME = [
     "get_device_capability",
     "get_device_name",
     "get_rng_state",
-    "ipc_collect",
     "is_initialized",
     "manual_seed",
     "manual_seed_all",
@@ -110,6 +109,13 @@ def test_properties_of_the_current_device_by_default() -> None:
     assert properties.total_memory > 0
 
 
+def test_what_is_called_for_its_effect_has_no_result() -> None:
+    calls = (torch.cuda.ipc_collect, torch.cuda.empty_cache, torch.cuda.synchronize, torch.cuda.init)
+    assert [call() for call in calls] == [None] * 4
+    with pytest.raises(TypeError):
+        torch.cuda.ipc_collect(0)  # type: ignore[call-arg]
+
+
 def test_memory_follows_allocations() -> None:
     torch.cuda.empty_cache()
     before = torch.cuda.memory_allocated()
@@ -156,6 +162,8 @@ def test_init_is_initialized_lazy_init_and_lazy_call() -> None:
         (torch.device("cuda", 1), {}, 1),
         (None, {"optional": True}, 0),
         ("cpu", {"allow_cpu": True}, -1),
+        (1.5, {"optional": True}, 0),
+        (torch.ones(1), {"optional": True}, 0),
     ],
 )
 def test_device_index(device: Any, options: dict[str, bool], expected: int) -> None:

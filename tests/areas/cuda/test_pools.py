@@ -170,6 +170,27 @@ def test_pools_of_2_7_1_know_no_such_options_and_say_so(musa: Interpreter) -> No
     musa.run(code, env={"MUSASIM_RELEASE": "2.7.1", "TORCHADA_STRICT": "0"}, forked=True)
 
 
+@pytest.mark.parametrize("allocator", ["x", 1, 1.5])
+def test_a_pool_refuses_what_is_no_allocator(allocator: object) -> None:
+    with pytest.raises(TypeError, match="incompatible constructor arguments"):
+        torch.cuda.MemPool(allocator)
+
+
+@pytest.mark.parametrize("device", ["cuda", torch.device("cuda"), 1.5])
+def test_a_pool_is_used_on_a_device_with_an_index(of_cuda: None, device: Any) -> None:
+    block = torch.cuda.use_mem_pool(torch.cuda.MemPool(), device)
+    with pytest.raises(ValueError, match=r"specified index or an integer, but got:(cuda|1\.5)$"), block:
+        pass
+
+
+def test_a_pool_is_not_used_on_the_cpu(of_cuda: None) -> None:
+    with (
+        pytest.raises(ValueError, match=r"^Expected a cuda device, but got: cpu$"),
+        torch.cuda.use_mem_pool(None, "cpu"),
+    ):
+        pass
+
+
 def test_a_pool_shows_its_segments() -> None:
     pool = torch.cuda.MemPool()
     with torch.cuda.use_mem_pool(pool):

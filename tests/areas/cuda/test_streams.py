@@ -75,6 +75,29 @@ def test_row_stream_event_stream_as_classes_isinstance_subclass() -> None:
     assert streams.ExternalStream is torch.cuda.ExternalStream
 
 
+def test_priorities_end_at_zero(of_cuda: None) -> None:
+    """As CUDA's pool of streams has it: lower numbers than it has are its lowest, and higher ones than 0 are refused."""
+    assert torch.cuda.Stream(priority=0).priority == 0
+    greatest = torch.cuda.Stream.priority_range()[1]
+    assert torch.cuda.Stream(priority=-100).priority == greatest < 0
+    for call in (lambda: torch.cuda.Stream(priority=1), lambda: torch.cuda.Stream("cuda:1", 1)):
+        with pytest.raises(RuntimeError, match=r"^Expected cuda stream priority to be less than or equal to 0, got 1$"):
+            call()
+    with pytest.raises(TypeError, match="'str' object cannot be interpreted as an integer"):
+        torch.cuda.Stream(priority="high")
+
+
+def test_code_that_sees_musa_gets_torch_musas_priorities() -> None:
+    assert torch.cuda.Stream(priority=1).priority == 0
+
+
+@pytest.mark.parametrize("wrong", ["x", 1.5, None])
+def test_events_are_made_of_numbers_and_bools(wrong: Any) -> None:
+    for name in ("enable_timing", "blocking", "interprocess"):
+        with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+            torch.cuda.Event(**{name: wrong})
+
+
 def test_row_torch_event_cuda_torch_stream_cuda() -> None:
     stream, event = torch.Stream("cuda"), torch.Event("cuda")
     assert stream.device.type == torch.device("cuda").type and torch.Stream(device="cuda:1").device.index == 1

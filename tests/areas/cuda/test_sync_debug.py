@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+import numpy
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -132,7 +133,21 @@ def test_switched_off_within_another_mode() -> None:
         assert x.sum().item() == 4
 
 
-@pytest.mark.parametrize("mode", ["loud", 3, None])
-def test_unknown_modes_are_refused(mode: Any) -> None:
-    with pytest.raises(RuntimeError, match="expected one of"):
+@pytest.mark.parametrize(
+    ("mode", "text"),
+    [
+        ("loud", "invalid value of debug_mode, expected one of `default`, `warn`, `error`"),
+        (3, "invalid value of debug_mode, expected one of 0,1,2"),
+        (-1, "invalid value of debug_mode, expected one of 0,1,2"),
+        *((mode, "invalid argument to set_sync_debug_mode") for mode in (None, 0.0, 1.0, True, torch.tensor(1))),
+    ],
+)
+def test_unknown_modes_are_refused_as_by_cuda(mode: Any, text: str) -> None:
+    with pytest.raises(RuntimeError) as caught:
         torch.cuda.set_sync_debug_mode(mode)
+    assert str(caught.value) == text and torch.cuda.get_sync_debug_mode() == 0
+
+
+def test_the_mode_is_a_plain_number() -> None:
+    torch.cuda.set_sync_debug_mode(numpy.int64(1))
+    assert type(torch.cuda.get_sync_debug_mode()) is int and torch.cuda.get_sync_debug_mode() == 1

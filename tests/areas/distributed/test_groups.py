@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from torch.distributed import distributed_c10d as c10d
 
 from musasim.base import release
 from support.interpreter import Interpreter
+from torchada.areas.distributed.options import NCCLConfig
 from torchada.redirect.unsupported import UnsupportedError
 
 NEWER_THAN_2_7 = hasattr(dist.ProcessGroup, "split_group")
@@ -196,11 +198,20 @@ def test_options_of_nccl_are_remembered(founded: Callable[..., Any]) -> None:
     options.config.max_ctas, options.config.cga_cluster_size = 32, 4
     assert (options.config.max_ctas, others.config.max_ctas, options.config.net_name) == (32, -(2**31), None)
     others.config = options.config
-    assert others.config.cga_cluster_size == 4
+    options.config.max_ctas = 16
+    assert (others.config.cga_cluster_size, others.config.max_ctas) == (4, 32), "a copy, as on CUDA"
+    assert dist.ProcessGroupNCCL.NCCL_CTA_POLICY_ZERO == 2
     with pytest.raises(AttributeError):
         options.config.max_ctsa = 1
     founded("nccl", pg_options=options)
     assert reduced().is_cuda
+
+
+def test_the_backends_library_is_told_what_it_has_a_preference_for() -> None:
+    mccl = SimpleNamespace(max_ctas=0, blocking=0)
+    config = NCCLConfig(mccl)
+    config.max_ctas, config.net_name = 8, "Socket"
+    assert vars(mccl) == {"max_ctas": 8, "blocking": 0}
 
 
 def test_the_device_type_of_a_mesh_answers_by_who_asks(
@@ -361,6 +372,7 @@ def test_what_is_not_a_number_is_not_sent(
     assert reduced().tolist() == bad.tolist() == [1, 1]
     group._get_backend(torch.device("cuda"))._set_enable_nan_check(False)
     dist.all_reduce(bad.fill_(float("nan")))
+    os.environ.pop("TORCH_MCCL_NAN_CHECK", None)  # ranks of later tests would start with what torchada has copied
 
 
 def test_what_the_library_does_not_tell_is_refused(founded: Callable[..., Any]) -> None:
@@ -490,7 +502,7 @@ def test_everything_is_put_back(musa: Interpreter, tmp_path: Path) -> None:
         def look():
             return [dist.is_nccl_available(), hasattr(dist, "ProcessGroupNCCL"), hasattr(c10d, "ProcessGroupNCCL"),
                     "ProcessGroupNCCL" in c10d.__all__, dist.Backend.default_device_backend_map["musa"],
-                    hasattr(dist.ProcessGroupMCCL.Options, "config"), DeviceMesh.__init__.__code__.co_name,
+                    hasattr(dist.ProcessGroupMCCL, "NCCLConfig"), DeviceMesh.__init__.__code__.co_name,
                     type(dist.new_subgroups).__name__, os.environ.get("MCCL_DEBUG"),
                     [name for name in os.environ if "MIRRORED" in name]]
 

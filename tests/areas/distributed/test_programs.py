@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.launch import PLAIN, PROGRAMS, WAYS, Outcome, free_port, needs, python, torchrun
+from support.launch import CONTROL, PLAIN, PROGRAMS, WAYS, Outcome, free_port, needs, python, torchrun
 
 pytestmark = [pytest.mark.slow, pytest.mark.once]
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
@@ -66,7 +66,7 @@ def test_the_launcher_of_accelerate(tmp_path: Path, how: str, way: str) -> None:
     env = {**OFFLINE, **PLAIN, "ACCELERATE_USE_CPU": "true"}
     agree(
         together,
-        torchrun(program, tmp_path / "on the CPU", folder=tmp_path, env=env).must_succeed(),
+        torchrun(CONTROL, program, tmp_path / "on the CPU", folder=tmp_path, env=env).must_succeed(),
         ["cuda:0", "cuda:1"],
     )
     assert ("DistributedDataParallel" if how == "ddp" else "FSDP") in together.output
@@ -81,7 +81,7 @@ def test_the_trainer_of_transformers(tmp_path: Path, how: str, way: str) -> None
     """Held to two ranks of gloo on the CPU."""
     needs("transformers", "accelerate")
     program = (PROGRAMS / "trainer_bert.py", *(["fsdp"] if how == "fsdp" else []))
-    plain = torchrun(PROGRAMS / "trainer_bert.py", folder=tmp_path, env={**OFFLINE, **PLAIN}).must_succeed()
+    plain = torchrun(CONTROL, PROGRAMS / "trainer_bert.py", folder=tmp_path, env={**OFFLINE, **PLAIN}).must_succeed()
     together = torchrun(*program, folder=tmp_path, env=OFFLINE, way=way).must_succeed()
     agree(together, plain, ["cuda:0", "cuda:1"])
 

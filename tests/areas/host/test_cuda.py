@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -22,13 +24,24 @@ def test_devices_and_properties(host: Interpreter) -> None:
         assert properties is cuda.get_device_properties() and isinstance(properties, cuda._CudaDeviceProperties)
         assert len(cuda.default_generators) == 1
         assert (properties.major, properties.minor) == cuda.get_device_capability() == (7, 0)
-        for ask in (cuda.get_device_properties, cuda.get_device_name, cuda.set_device, cuda.synchronize, cuda.memory_allocated):
+        def refused(kind, text, ask, *arguments):
             try:
-                ask(1)
-            except RuntimeError as error:
-                assert "invalid device ordinal" in str(error)
+                ask(*arguments)
+            except kind as error:
+                assert type(error) is kind and text in str(error), (ask, arguments, error)
             else:
-                raise SystemExit(ask)
+                raise SystemExit((ask, arguments))
+        kind = getattr(torch, "AcceleratorError", RuntimeError)
+        for ask in (cuda.set_device, cuda.synchronize, cuda.memory_allocated):
+            refused(kind, "CUDA error: invalid device ordinal", ask, 1)
+        for ask in (cuda.get_device_properties, cuda.get_device_name, cuda.get_device_capability):
+            refused(AssertionError, "Invalid device id", ask, 1)
+        refused(AssertionError, "Invalid device id", cuda.can_device_access_peer, 1, 0)
+        refused(AssertionError, "Invalid peer device id", cuda.can_device_access_peer, 0, 1)
+        for device in (None, "cuda", torch.device("cuda"), 1.5):
+            refused(ValueError, f"or an integer, but got:{device}", cuda.set_device, device)
+        refused(ValueError, "Expected a cuda device, but got: cpu", cuda.set_device, "cpu")
+        assert cuda.get_device_name("cuda") == cuda.get_device_name(1.5) and cuda.set_device(-1) is None
         torch.backends.cuda.matmul.allow_tf32 = True
     """
     host.run(code, forked=True)
@@ -191,6 +204,18 @@ def test_random_state(host: Interpreter) -> None:
         assert draw() == second
         generator = torch.Generator(device="cuda").manual_seed(3)
         assert torch.rand(3, device="cuda", generator=generator).tolist() == first
+        for own in (generator, torch.Generator("cuda:0"), torch.Generator(torch.device("cuda"))):
+            assert own.device == torch.ones(1, device="cuda").device and type(own) is torch.Generator
+        assert torch.Generator().device == torch.Generator("cpu").device == torch.device("cpu")
+        assert torch.randperm(4, device="cuda", generator=generator).device == generator.device
+        assert not hasattr(generator, "clone_state") or generator.clone_state().device == generator.device
+        for wrong, kind in (("cuda:7", RuntimeError), ("nonsense", RuntimeError), (1.5, TypeError)):
+            try:
+                torch.Generator(wrong)
+            except kind:
+                pass
+            else:
+                raise SystemExit(f"torch.Generator({wrong!r}) is made")
         assert torch.cuda.initial_seed() == 3 and len(torch.cuda.get_rng_state_all()) == 1
         from torch.utils.checkpoint import checkpoint
         x = torch.ones(64, device="cuda", requires_grad=True)
@@ -239,6 +264,27 @@ def test_autocast_is_switched_without_a_device_type(host: Interpreter) -> None:
         assert not torch.is_autocast_enabled()
     """
     host.run(["-W", "ignore::DeprecationWarning", "-c", _dedent(code)])
+
+
+def test_a_script_asks_whether_autocast_is_on(host: Interpreter, tmp_path: Path) -> None:
+    (tmp_path / "asking.py").write_text("""
+import torch
+
+@torch.jit.script
+def asked(x):
+    if torch.is_autocast_enabled():
+        return x + 1
+    return x
+""")
+    code = """
+        import torch
+        from asking import asked
+        x = torch.ones(2, device="cuda")
+        assert asked(x).tolist() == [1, 1] and asked.graph.findNode("aten::is_autocast_enabled") is not None
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            assert asked(x).tolist() == [1, 1] and torch.is_autocast_enabled()
+    """
+    host.run(["-c", _dedent(code)], env={"PYTHONPATH": str(tmp_path)})
 
 
 def test_marks_for_a_profiler_do_nothing(host: Interpreter) -> None:

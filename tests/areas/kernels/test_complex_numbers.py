@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -57,6 +58,41 @@ FUNCTIONS: dict[str, Callable[..., torch.Tensor]] = {
     "norm": lambda x: torch.linalg.vector_norm(x),
     "variance": lambda x: x.var(),
 }
+
+
+OF_A_NUMBER: dict[str, Callable[..., torch.Tensor]] = {
+    "ne": torch.ne,
+    "ne of a number": lambda x, z: torch.ne(z, x),
+    "ne in place": lambda x, z: x.clone().ne_(z),
+    "ne into": lambda x, z: torch.ne(x, z, out=torch.empty(0, dtype=torch.bool, device=x.device)),
+    "eq in place": lambda x, z: x.clone().eq_(z),
+    "pow": torch.pow,
+    "pow of a number": lambda x, z: torch.pow(z, x),
+    "pow in place": lambda x, z: x.to(torch.complex64, copy=True).pow_(z),
+    "pow into": lambda x, z: torch.pow(x, z, out=torch.empty(0, dtype=torch.complex128, device=x.device)),
+    "where": lambda x, z: torch.where(x.abs() > 0.5, x, z),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values to real:UserWarning")  # of ne_, on the CPU as well
+@pytest.mark.parametrize("number", [torch.tensor(1 + 2j), torch.tensor(2 - 0.5j, dtype=torch.complex128)])
+@pytest.mark.parametrize("name", OF_A_NUMBER)
+def test_a_complex_number_of_the_host_beside_a_tensor(name: str, number: torch.Tensor) -> None:
+    function = OF_A_NUMBER[name]
+    for x in (torch.linspace(0.1, 2, 6), torch.arange(6), torch.linspace(0.1, 2, 6).double(), X.flatten()):
+        for _ in range(2):  # the second call may know that the kernel refuses it
+            found, wanted = function(x.cuda(), number), function(x, number)
+            assert found.is_cuda and found.dtype == wanted.dtype
+            torch.testing.assert_close(found.cpu(), wanted)
+        plain = x.cuda() ** 2, x.cuda() != 2  # what has no such number goes on as before
+        assert torch.equal(plain[1].cpu(), x != 2)
+        torch.testing.assert_close(plain[0].cpu(), x**2)
+
+
+@pytest.mark.parametrize("function", [torch.ne, torch.pow, torch.logical_or])
+def test_a_complex_tensor_of_the_host_is_refused(function: Callable[..., torch.Tensor]) -> None:
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+        function(torch.ones(2, device="cuda"), torch.tensor([1 + 2j, 1j]))
 
 
 def gradient(function: Callable[..., torch.Tensor], x: torch.Tensor) -> torch.Tensor:
@@ -190,6 +226,23 @@ def test_a_number_of_the_cpu_is_raised_to_powers() -> None:
     found = torch.pow(torch.tensor(2j), X.cuda())
     assert found.is_cuda
     torch.testing.assert_close(found.cpu(), torch.pow(torch.tensor(2j), X))
+
+
+@pytest.mark.parametrize("compare", [torch.ne, torch.eq])
+@pytest.mark.parametrize("number", [torch.tensor(1j), torch.tensor(2.0), torch.tensor(True)])
+def test_a_number_of_the_cpu_is_compared(compare: Any, number: torch.Tensor) -> None:
+    x = torch.tensor([0, 1j, 2, 1])
+    assert compare(x.cuda(), number).is_cuda and torch.equal(compare(x.cuda(), number).cpu(), compare(x, number))
+    assert compare(number, x.cuda()).is_cuda and torch.equal(compare(number, x.cuda()).cpu(), compare(number, x))
+
+
+@pytest.mark.parametrize("function", [torch.logical_and, torch.logical_or, torch.logical_xor])
+def test_a_number_of_the_cpu_has_no_truth_beside_the_device_on_cuda_neither(function: Any) -> None:
+    """PyTorch makes the result where the first one is; and CUDA's kernels of complex numbers take no number of the CPU."""
+    number = torch.tensor(1j)
+    for first, second in ((number, X.cuda()), (torch.tensor(True), X.real.cuda()), (X.cuda(), number)):
+        with pytest.raises(RuntimeError):
+            function(first, second)
 
 
 @pytest.mark.parametrize("shape", [(), (2, 3)])

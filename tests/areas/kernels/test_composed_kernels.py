@@ -175,4 +175,4 @@ def test_a_kernel_of_the_backend_is_kept(musa: Interpreter, release: str) -> Non
     """
     recipes = {"_scaled_mm_v2", "_scaled_mm_v2.out"} if HAS_RECIPES else set()
     lacking = {"dequantize.self", "batch_norm_gather_stats"} if release == "2.7.1" else set()
-    assert set(musa.json(code, env={"MUSASIM_RELEASE": release})) == recipes | lacking
+    assert set(musa.json(code, env={"MUSASIM_RELEASE": release})) == recipes | lacking | {"packed weights"}

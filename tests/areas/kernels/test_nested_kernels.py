@@ -8,6 +8,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from musasim.base import release
+
 CALLS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "mul": lambda x: x * 2 + x - x / 3,
     "gelu": F.gelu,
@@ -102,8 +104,9 @@ def test_shapes_of_layer_norm(shape: tuple[int, ...], words: str) -> None:
     nested = torch.nested.nested_tensor([torch.randn(2, 6), torch.randn(3, 6)], device="cuda")
     with pytest.raises(RuntimeError, match=words):
         F.layer_norm(nested, shape, *torch.ones(2, *shape, device="cuda"))
-    with pytest.raises(ValueError, match="requires weight and bias"):
-        F.layer_norm(nested, (6,))
+    if release.chosen() < (2, 9, 1):  # newer ones have a kernel, which does without
+        with pytest.raises(ValueError, match="requires weight and bias"):
+            F.layer_norm(nested, (6,))
 
 
 def test_what_cuda_lacks_is_refused() -> None:

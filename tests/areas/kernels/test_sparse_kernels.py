@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import torch
 
+from support.interpreter import Interpreter
+
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse CS[RC] tensor support is in beta state")
 LAYOUTS = {
     "coo": torch.Tensor.to_sparse,
@@ -130,6 +132,38 @@ def test_what_cannot_be_multiplied_or_added_is_refused_as_by_the_cpu() -> None:
     )
     for compute in refused:
         assert told(compute, "cuda") == told(compute, "cpu")
+
+
+@pytest.mark.parametrize(("dtype", "name"), [(torch.int64, "Long"), (torch.uint8, "Byte"), (torch.bool, "Bool")])
+@pytest.mark.parametrize(("layout", "kernel"), [("coo", "addmm_sparse_cuda"), ("csr", "spmm")])
+def test_products_of_whole_numbers_are_refused_as_by_cudas_kernels(
+    layout: str, kernel: str, dtype: torch.dtype, name: str
+) -> None:
+    dense = torch.eye(3, dtype=dtype, device="cuda")
+    matrix: torch.Tensor = LAYOUTS[layout](dense)  # type: ignore[operator]
+    calls = (
+        lambda: torch.sparse.mm(matrix, dense),
+        lambda: torch.sparse.addmm(dense, matrix, dense),
+        lambda: matrix @ dense,
+    )
+    for call in calls:
+        with pytest.raises(NotImplementedError, match=f"^\"{kernel}\" not implemented for '{name}'$"):
+            call()
+
+
+def test_products_of_batches_of_whole_numbers_are_refused_as_by_cudas_kernel(musa: Interpreter) -> None:
+    """Where torch_musa has no kernel of its own."""
+    code = """
+        import torch
+        dense = torch.ones(2, 3, 3, dtype=torch.int32, device="cuda")
+        try:
+            torch.bmm(dense.to_sparse(), dense)
+        except NotImplementedError as error:
+            assert str(error) == "\\"bmm_sparse_cuda\\" not implemented for 'Int'"
+        else:
+            raise SystemExit("computed")
+    """
+    musa.run(code, env={"MUSASIM_RELEASE": "2.7.1"}, forked=True)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.int32, torch.float64])

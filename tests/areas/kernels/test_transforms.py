@@ -87,6 +87,23 @@ def test_transforms_of_halves(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
+@pytest.mark.parametrize("name", transforms._OF_HALVES)
+def test_transforms_of_halves_are_written_into_a_given_tensor(name: str) -> None:
+    function = getattr(torch.fft, name.removeprefix("fft_"))
+    x = torch.linspace(-1, 1, 64).reshape(4, 16).half().cuda()
+    wanted = function(x)
+    for is_inference in (False, True):
+        with torch.inference_mode(is_inference):
+            for shape in (0, wanted.shape):
+                out = torch.empty(shape, dtype=wanted.dtype, device="cuda")
+                assert function(x, out=out) is out and out.dtype == wanted.dtype
+                assert torch.equal(out.cpu().to(torch.complex64), wanted.cpu().to(torch.complex64))
+    of_the_other_kind = torch.empty(0, dtype=torch.float16 if wanted.is_complex() else torch.complex32, device="cuda")
+    with pytest.raises(RuntimeError, match="output tensor, but got"):
+        function(x, out=of_the_other_kind)
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
 def test_transforms_of_halves_have_gradients() -> None:
     x = torch.linspace(-1, 1, 16).half()
     gradients = []

@@ -17,12 +17,11 @@ from typing import Any
 
 import pytest
 
-import support.control
 from support.interpreter import Interpreter
+from support.launch import CONTROL
 from support.library_ways import HOST, SIMULATED
 
 PROGRAMS = Path(__file__).parent / "programs"
-CONTROL = Path(support.control.__file__)
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "MPLBACKEND": "agg"}
 KNOW_MUSA = {"accelerate_loop.py"}  # whose library therefore sees the CPU on the host
 Start = Callable[..., CompletedProcess[str]]

@@ -15,7 +15,7 @@ BUILD = """
 import inspect, os, pathlib, subprocess
 import torch.utils.cpp_extension as builder
 
-pathlib.Path("include/torch").mkdir(parents=True)
+pathlib.Path("include/torch").mkdir(parents=True, exist_ok=True)
 pathlib.Path("include/torch/extension.h").write_text("#pragma once\\nint answer();\\n")
 pathlib.Path("main.cpp").write_text("#include <torch/extension.h>\\nint answer() { return 42; }\\n")
 given = {name: None for name in inspect.signature(builder._write_ninja_file).parameters}
@@ -33,3 +33,13 @@ def test_a_build_keeps_the_header_where_that_is_asked_for(musa: Interpreter, tmp
     kept = list((tmp_path / "cache").rglob("extension.h.gch"))
     assert len(kept) == int(wanted)
     assert ("with-precompiled-headers" in (tmp_path / "build.ninja").read_text()) == (wanted == "1")
+
+
+def test_a_header_that_is_kept_is_used_from_then_on(musa: Interpreter, tmp_path: Path) -> None:
+    musa.cwd = tmp_path
+    started = []
+    for wanted in ("auto", "1", "auto", "0"):
+        env = {"TORCHADA_CACHE_DIR": str(tmp_path / "cache"), "TORCHADA_PRECOMPILED_HEADERS": wanted}
+        musa.run(BUILD, env=env)
+        started.append("with-precompiled-headers" in (tmp_path / "build.ninja").read_text())
+    assert started == [False, True, True, False]

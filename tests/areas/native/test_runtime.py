@@ -35,7 +35,6 @@ def test_functions_of_cudart_are_the_backends_own() -> None:
 
 
 def test_registering_host_memory() -> None:
-    torch.zeros(1).pin_memory()  # before that, torch asks no backend whether memory is pinned
     runtime, host = torch.cuda.cudart(), torch.zeros(4096, dtype=torch.uint8)
     result = runtime.cudaHostRegister(host.data_ptr(), host.numel(), 0)
     torch.cuda.check_error(result)
@@ -44,6 +43,20 @@ def test_registering_host_memory() -> None:
     assert int(runtime.cudaHostUnregister(host.data_ptr())) == 0 and not host.is_pinned()
     with pytest.raises(torch.cuda.CudaError, match="registered memory region"):
         torch.cuda.check_error(runtime.cudaHostUnregister(host.data_ptr()))
+
+
+def test_memory_that_is_registered_first_of_all_is_pinned(musa: Interpreter) -> None:
+    code = """
+        import torch
+        torch.set_default_device("cuda")
+        host, runtime = torch.zeros(4096, dtype=torch.uint8, device="cpu"), torch.cuda.cudart()
+        assert not host.is_pinned()
+        torch.cuda.check_error(runtime.cudaHostRegister(host.data_ptr(), host.numel(), 0))
+        assert host.is_pinned() and host[1:].is_pinned() and host.untyped_storage().is_pinned()
+        torch.cuda.check_error(runtime.cudaHostUnregister(host.data_ptr()))
+        assert not host.is_pinned()
+    """
+    musa.run(code, forked=True)
 
 
 def test_a_stream() -> None:

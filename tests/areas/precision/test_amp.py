@@ -121,6 +121,31 @@ def test_is_autocast_enabled_and_get_autocast_dtype() -> None:
     assert torch.get_autocast_dtype("cuda") is torch.float16
 
 
+@pytest.mark.parametrize("owner", [torch, torch._C])
+def test_without_a_device_type_cuda_is_meant(owner: Any) -> None:
+    assert not owner.is_autocast_enabled()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert not owner.is_autocast_enabled() and owner.is_autocast_enabled("cpu")
+    with torch.autocast("cuda"):
+        assert owner.is_autocast_enabled() and not owner.is_autocast_enabled("cpu")
+    with pytest.raises(TypeError):
+        owner.is_autocast_enabled(None)
+
+
+@pytest.mark.filterwarnings("ignore:.*set_autocast_enabled:DeprecationWarning")
+@pytest.mark.parametrize("owner", [torch, torch._C])
+def test_autocast_of_cuda_is_switched_by_a_flag_alone(owner: Any) -> None:
+    owner.set_autocast_enabled(True)
+    try:
+        assert torch.is_autocast_enabled("cuda") and not torch.is_autocast_enabled("cpu")
+        assert _dtype() is torch.float16
+    finally:
+        owner.set_autocast_enabled(enabled=False)
+    assert not torch.is_autocast_enabled("cuda")
+    with pytest.raises(TypeError):
+        owner.set_autocast_enabled("cuda")
+
+
 def test_get_and_set_autocast_gpu_dtype() -> None:
     assert torch.get_autocast_gpu_dtype() is torch.float16
     assert torch.amp.is_autocast_available("cuda")

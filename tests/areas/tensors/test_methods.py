@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import typing
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -138,21 +138,38 @@ def test_pinned_memory() -> None:
     assert torch.zeros(3, pin_memory=True).is_pinned()
 
 
-def test_subclasses_see_cuda_and_to() -> None:
-    seen = []
+class Seeing(torch.Tensor):
+    """Lists the functions that its tensors are handed to."""
 
-    class Sub(torch.Tensor):
-        @classmethod
-        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            seen.append(func)
-            return super().__torch_function__(func, types, args, kwargs or {})
+    seen: ClassVar[list[Any]] = []
 
-    x = X.as_subclass(Sub)
-    assert isinstance(x.cuda(), Sub)
-    assert isinstance(x.to("cuda"), Sub)
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        cls.seen.append(func)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+@pytest.fixture
+def seen() -> list[Any]:
+    Seeing.seen.clear()
+    return Seeing.seen
+
+
+def test_subclasses_see_cuda_and_to(seen: list[Any]) -> None:
+    x = X.as_subclass(Seeing)
+    assert isinstance(x.cuda(), Seeing)
+    assert isinstance(x.to("cuda"), Seeing)
     assert x.cuda().is_cuda
     assert torch.Tensor.cuda in seen
     assert torch.Tensor.to in seen
+    # Libraries choose by these, as PyPose does.
+    assert [seen[0].__name__, seen[1].__name__] == ["cuda", "to"]
+
+
+def test_subclasses_see_pinning(seen: list[Any]) -> None:
+    x = X.as_subclass(Seeing)
+    assert not x.is_pinned() and x.pin_memory().is_pinned()
+    assert {"is_pinned", "pin_memory"} <= {function.__name__ for function in seen}
 
 
 def test_data_between_devices_of_one_kind() -> None:

@@ -145,6 +145,18 @@ def test_a_device_that_is_not_there(saved: Path) -> None:
         torch.load(saved, map_location="cuda:99")
 
 
+def test_the_location_of_a_device_is_checked() -> None:
+    """As libraries do that register a format of their own for what they save."""
+    validate = torch.serialization.validate_cuda_device
+    assert validate("cuda:1") == 1
+    with torch.cuda.device(1):
+        assert validate("cuda") == 1
+    with pytest.raises(ValueError, match=r"^Expected a cuda device, but got: cpu$"):
+        validate("cpu")
+    with pytest.raises(RuntimeError, match=r"CUDA device 99 but torch\.cuda\.device_count\(\) is 2"):
+        validate("cuda:99")
+
+
 def test_a_saved_device_object(tmp_path: Path) -> None:
     torch.save({"device": torch.device("cuda:1")}, tmp_path / "device.pt")
     assert torch.load(tmp_path / "device.pt", weights_only=True)["device"] == torch.device("cuda:1")

@@ -41,8 +41,8 @@ _CALLED_TWICE = (
     "torch.cuda.random.get_rng_state_all",
     "torch.cuda.random.set_rng_state_all",
 )
-# Functions that are traced as the program's own functions are.
-_PYTHON = ("torch.cuda.cudart",)
+# Functions that are traced as the program's own functions are, or give a constant that way (`dynamo_constants`).
+_PYTHON = ("torch.cuda.cudart", "torch._C.is_autocast_enabled")
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -161,14 +161,13 @@ def _rules(context: Context) -> Iterator[Patch]:
         for name, rule in rules.items():
             if name in table:
                 yield Patch(table, name, rule, None, note=f"{name} under torch.compile", refresh=forget_functions)
-    if not context.mechanism.native:
-        # The adapter's functions, which mean its device where none is named, call torch's; those are redirected, and torch.compile
-        # does not find them by name.
-        # It does with them what it does with the originals: torch 2.7 calls set_autocast_enabled outside of its graphs.
-        for name in ("is_autocast_enabled", "set_autocast_enabled"):
-            known = (table[f"torch._C.{name}"] for table in tables if f"torch._C.{name}" in table)
-            note, rule = f"torch.{name} under torch.compile", next(known, TorchInGraphFunctionVariable)
-            yield Patch(tables[-1], f"torch.{name}", rule, None, note=note, refresh=forget_functions)
+    # The adapter's functions, which mean its device where none is named, call torch's; those are redirected, and torch.compile
+    # does not find them by name.
+    # It does with them what it does with the originals: torch 2.7 calls set_autocast_enabled outside of its graphs.
+    for name in ("is_autocast_enabled", "set_autocast_enabled"):
+        known = (table[f"torch._C.{name}"] for table in tables if f"torch._C.{name}" in table)
+        note, rule = f"torch.{name} under torch.compile", next(known, TorchInGraphFunctionVariable)
+        yield Patch(tables[-1], f"torch.{name}", rule, None, note=note, refresh=forget_functions)
 
 
 def _interface(context: Context) -> Iterator[Patch]:

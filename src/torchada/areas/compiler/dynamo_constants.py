@@ -17,6 +17,6 @@ _QUERIES = ("is_autocast_enabled", "get_autocast_dtype", "get_autocast_gpu_dtype
 
 def patches(context: Context) -> Iterator[Patch]:
     for name in _QUERIES:
-        function = getattr(context.torch, name, None)
-        if isinstance(function, FunctionType):
+        named = (getattr(owner, name, None) for owner in (context.torch, context.torch._C))
+        for function in {id(function): function for function in named if isinstance(function, FunctionType)}.values():
             yield Patch(function, "_dynamo_marked_constant", True, None, note=f"torch.{name} under torch.compile")

@@ -19,6 +19,7 @@ from torchada.base.warnings import warn
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from torchada.areas.cuda._graph_pools import Pools
     from torchada.areas.cuda._graph_rotation import Rotation
     from torchada.areas.cuda._graph_types import Graph, Tracker
 
@@ -149,11 +150,12 @@ class Executables:
 def capture_methods(
     graph: type, native_liveness: bool, inputs: InputCheck, parts: SimpleNamespace
 ) -> dict[str, Method]:
-    """capture_begin, capture_end and reset with these additions; `parts` has `dumps`, `executables`, `rotation` and `device`."""
+    """capture_begin, capture_end and reset with these additions; `parts` has the fields of graphs._captures."""
     begin, end, reset = (getattr(graph, name) for name in ("capture_begin", "capture_end", "reset"))
     dumps: Dumps = parts.dumps
     executables: Executables = parts.executables
     rotation: Rotation | None = parts.rotation
+    pools: Pools | None = parts.pools
 
     def capture_begin(self: Graph, *args: object, **kwargs: object) -> None:
         check: object = False
@@ -177,6 +179,8 @@ def capture_methods(
                 raise
             raise explained from failure
         executables.add(self)
+        if pools is not None:
+            pools.taken(self, parts.device())
         if rotation is not None:
             rotation.after_capture(self, parts.device())
         dumps.write(self)
@@ -187,6 +191,8 @@ def capture_methods(
         if rotation is not None:
             rotation.forget(self)
         reset(self)
+        if pools is not None:
+            pools.given_back(self)
 
     return {"capture_begin": capture_begin, "capture_end": capture_end, "reset": reset_}
 

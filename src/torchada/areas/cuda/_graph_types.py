@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Protocol
 
@@ -22,6 +23,7 @@ class Graph(Protocol):
     replay: Callable[[], object]
     _torchada_tracker: Tracker
     _torchada_device: int
+    _torchada_pool: weakref.finalize[..., Graph]
 
     def capture_begin(self) -> None: ...
 

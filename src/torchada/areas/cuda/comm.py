@@ -1,25 +1,31 @@
 """Copies between devices: the functions that torch.cuda.comm and torch.nn.parallel call in torch._C, which only CUDA builds have.
 
 In the backend's own build of torch, torch.nn.parallel may call the backend's native module instead. Functions of that module are
-kept, and those that it lacks are added.
+kept, and those that it lacks are added. What they and torch.nn.parallel refuse is told in CUDA's words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from torchada.redirect.calls import plain
+from torchada.redirect.calls import disguise, plain
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
 if TYPE_CHECKING:
-    from torchada.redirect.types import Device, StreamLike, Tensor
+    from torchada.redirect.types import Device, R, StreamLike, Tensor
 
     Streams = Sequence[StreamLike | None] | None
 
 _NAMES = ("_broadcast", "_broadcast_out", "_broadcast_coalesced", "_scatter", "_scatter_out", "_gather", "_gather_out")
+
+_PARALLEL = tuple(
+    f"torch.nn.parallel.{name}"
+    for name in ("_functions", "comm", "data_parallel", "distributed", "parallel_apply", "replicate")
+)
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -30,6 +36,31 @@ def patches(context: Context) -> Iterator[Patch]:
         yield Patch(context.torch._C, name, own, api, kind="emulated", to="torch.Tensor.copy_")
         if native is not None and not hasattr(native, name):
             yield Patch(native, name, own, api, kind="emulated", to="torch.Tensor.copy_")
+        elif native is not None and not context.mechanism.native:  # which renames what C++ raises
+            yield Patch(native, name, _in_cudas_words(context, getattr(native, name)), None, note=api)
+    yield from _indices(context)
+
+
+def _indices(context: Context) -> Iterator[Patch]:
+    """torch.nn.parallel asks for indices of devices, and names the device that has none."""
+    original: Callable[..., int] = context.torch._utils._get_device_index
+    name = original.__name__
+    for place in _PARALLEL:
+        module = import_module(place)  # the package has a function of the same name
+        if vars(module).get(name) is original:
+            yield Patch(module, name, _in_cudas_words(context, original), None, note=f"{place}.{name}")
+
+
+def _in_cudas_words(context: Context, original: Callable[..., R]) -> Callable[..., R]:
+    def call(*args: object, **kwargs: object) -> R:
+        try:
+            return original(*args, **kwargs)
+        except (RuntimeError, ValueError) as error:
+            from torchada.redirect.backend_words import error_of_cuda  # no error is raised at the start
+
+            raise error_of_cuda(error, context) from error.__cause__
+
+    return disguise(call, original)
 
 
 def _function(name: str, method: Callable[..., object]) -> Callable[..., object]:

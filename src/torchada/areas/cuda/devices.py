@@ -29,6 +29,7 @@ def patches(context: Context) -> Iterator[Patch]:
     yield Patch(cuda, "get_device_properties", asked, "torch.cuda.get_device_properties")
     yield from _missing_properties(context)
     yield from _context_managers_as_devices(context)
+    yield from _blocks_of_no_device(context)
     for name, make in (("get_gencode_flags", _get_gencode_flags), ("_parse_visible_devices", _parse_visible_devices)):
         yield Patch(cuda, name, make(context, getattr(cuda, name)), f"torch.cuda.{name}")
     for name in ("_check_capability", "_check_cubins"):
@@ -52,29 +53,96 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _context_managers_as_devices(context: Context) -> Iterator[Patch]:
-    """CUDA's functions accept torch.cuda.device(0) as a device, and their errors name CUDA's devices.
+    """CUDA's functions accept torch.cuda.device(0) as a device, and their errors name CUDA's devices. Those that need an index
+    refuse None and "cuda", which the backend's take for the current device.
 
-    torch_musa's all look their device up by one function.
+    torch_musa's all look their device up by one function, and say as CUDA's do whether the index is optional.
     """
     name = f"_get_{context.backend.device_type}_device_index"
     for module, original in modules_with(context.backend.adapter, name):
         if callable(original):
             call = _index_of(context, original)
             yield Patch(module, name, call, None, note="devices that functions of torch.cuda are given")
+    for module, original in modules_with(context.backend.adapter, "_get_device_index"):
+        if original is context.torch._utils._get_device_index:  # torch_musa 2.7.1's pools look their device up by it
+            call = _index_by_torch(context, original)
+            yield Patch(module, "_get_device_index", call, None, note="the device of torch.cuda.use_mem_pool")
+
+
+def _blocks_of_no_device(context: Context) -> Iterator[Patch]:
+    """CUDA takes a negative number for no change of the device, also where a function makes a block of it: synchronize(-1) is for
+    the current one. torch_musa documents the same, and hands the number to its runtime.
+    """
+    original = getattr(context.namespace, "_exchange_device", None)
+    if original is not None:
+        call = _exchange_none(context, original)
+        yield Patch(context.namespace, "_exchange_device", call, None, note="negative devices that torch.cuda is given")
+
+
+def _exchange_none(context: Context, original: Callable[[int], int]) -> Callable[[int], int]:
+    def exchange(device: int) -> int:
+        if device < 0:
+            from torchada.redirect.backend_words import is_for_cuda  # programs hardly ever ask so
+
+            if is_for_cuda(context.views):
+                return -1
+        return original(device)
+
+    call = disguise(exchange, original)
+    # pickle looks a function up by module and name. The original's are those of the C module, where the original stays.
+    call.__name__ = call.__qualname__ = "_exchange_device"
+    call.__module__ = context.namespace.__name__
+    return call
 
 
 def _index_of(context: Context, original: Callable[..., int]) -> Callable[..., int]:
-    cuda = context.torch.cuda
+    cuda, names_none = context.torch.cuda, _names_no_index(context)
 
-    def index(device: object, *args: Any, **kwargs: Any) -> int:
+    def index(device: object, optional: bool = False, *args: Any, **kwargs: Any) -> int:
+        if not optional and names_none(device):
+            _refuse_for_cuda(context, device)
         try:
-            return int(device.idx) if isinstance(device, cuda.device) else original(device, *args, **kwargs)
+            return int(device.idx) if isinstance(device, cuda.device) else original(device, optional, *args, **kwargs)
         except ValueError as error:
             from torchada.redirect.backend_words import error_of_cuda  # no error is raised at the start
 
             raise error_of_cuda(error, context) from error.__cause__
 
     return disguise(index, original)
+
+
+def _index_by_torch(context: Context, original: Callable[..., int]) -> Callable[..., int]:
+    """torch's function for all devices, whose errors are those of torch.cuda's where a program that sees CUDA asks."""
+
+    def index(device: object, *args: Any, **kwargs: Any) -> int:
+        try:
+            return original(device, *args, **kwargs)
+        except ValueError:
+            from torchada.redirect.backend_words import is_for_cuda  # no error is raised at the start
+
+            if is_for_cuda(context.views):
+                context.torch.cuda._get_device_index(device, *args, **kwargs)
+            raise
+
+    return disguise(index, original)
+
+
+def _names_no_index(context: Context) -> Callable[[object], bool]:
+    device_type, kind = context.backend.device_type, context.torch.device
+
+    def names_no_index(device: object) -> bool:
+        if isinstance(device, kind):
+            return device.index is None and device.type == device_type
+        return device is None or device == "cuda" or device == device_type
+
+    return names_no_index
+
+
+def _refuse_for_cuda(context: Context, device: object) -> None:
+    from torchada.redirect.backend_words import is_for_cuda  # programs hardly ever ask so
+
+    if is_for_cuda(context.views):
+        context.torch.cuda._get_device_index(device)
 
 
 def _get_device_properties(context: Context, original: Callable[..., object]) -> Callable[..., object]:

@@ -33,6 +33,7 @@ from torchada.redirect.library_names import NativeLibraries
 from torchada.redirect.unsupported import unsupported
 
 if TYPE_CHECKING:
+    from torchada.areas.cuda._graph_pools import Pools
     from torchada.areas.cuda._graph_types import Graph
 
 # Programs create a graph through __new__; the __init__ that newer versions of torch call is not an API of its own.
@@ -102,11 +103,21 @@ def _driver(context: Context) -> Driver:
     return Driver(ctypes.CDLL(file), lambda name: libraries.symbols(name)[0])
 
 
+def _pools(context: Context, graph: Any) -> Pools | None:
+    """None where graphs give their pools back themselves, as those of torch_musa do that take `keep_graph`."""
+    if not context.backend.graphs.keep_pools or takes(graph.__new__, "keep_graph"):
+        return None
+    from torchada.areas.cuda._graph_pools import pools_for
+
+    return pools_for(context, graph)
+
+
 def _captures(context: Context, graph: type[Graph], rotation: Rotation | None, replay: Method) -> Iterator[Patch]:
     parts = SimpleNamespace(
         dumps=Dumps(context.settings.graph_dumps),
         executables=Executables(context.backend.graphs.executables),
         rotation=rotation,
+        pools=_pools(context, graph),
         device=context.namespace.current_device,
     )
     inputs = InputCheck(context.torch, replay)

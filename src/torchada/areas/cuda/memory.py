@@ -116,6 +116,13 @@ class _Switch:
         return self._set and allocator.is_caching(self._device_type)
 
 
+def _needed_index(context: Context, device: DeviceLike) -> int:
+    """The index of `device`; None is the current one, and "cuda" is refused, as CUDA's functions of memory do."""
+    cuda = context.torch.cuda
+    index: int = cuda.current_device() if device is None else cuda._get_device_index(device)
+    return index
+
+
 class _RawAllocations:
     """caching_allocator_alloc and _delete: memory of the caching allocator, which private tensors hold."""
 
@@ -128,7 +135,7 @@ class _RawAllocations:
         if size < 0:
             raise ValueError(f"Invalid memory size: {size}")  # torch.cuda's, since torch 2.12
         torch, namespace = self._context.torch, self._context.namespace
-        index = self._context.torch.cuda._get_device_index(device, optional=True)
+        index = _needed_index(self._context, device)
         if isinstance(stream, int):
             stream = namespace.ExternalStream(stream, device=index) if stream else namespace.default_stream(index)
         if stream is not None and not isinstance(stream, namespace.Stream):
@@ -156,11 +163,12 @@ class _Fractions:
 
     def set(self, fraction: float, device: DeviceLike = None) -> None:
         """As torch.cuda's; the value is kept for get()."""
-        index = self._context.torch.cuda._get_device_index(device, optional=True)
-        self._context.namespace.set_per_process_memory_fraction(fraction, index)
+        index = _needed_index(self._context, device)
+        with self._context.torch.cuda.device(index):  # torch_musa 2.7.1 would stay on it
+            self._context.namespace.set_per_process_memory_fraction(fraction, index)
         self._set[index] = fraction
 
     def get(self, device: DeviceLike = None) -> float:
         """The fraction set by this process, by default all of it."""
-        fraction: float = self._set.get(self._context.torch.cuda._get_device_index(device, optional=True), 1.0)
+        fraction: float = self._set.get(_needed_index(self._context, device), 1.0)
         return fraction

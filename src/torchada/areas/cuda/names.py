@@ -52,6 +52,8 @@ def patches(context: Context) -> Iterator[Patch]:
         "_get_device_index": _get_device_index(context, cuda._get_device_index),
         "device_count": device_count(context),
     }
+    if "ipc_collect" in replaced:
+        adapted["ipc_collect"] = _ipc_collect(replaced["ipc_collect"], cuda.ipc_collect)
     if hasattr(context.namespace, "_maybe_exchange_device"):
         adapted["_exchange_device"] = _exchange_device(context, cuda._exchange_device)
     yield from _everywhere(context, {**replaced, **adapted}, frozenset(replaced.keys() - adapted.keys()))
@@ -113,6 +115,15 @@ def _is_the_backends(context: Context, module: ModuleType) -> bool:
     return str(getattr(module, "__name__", "")).partition(".")[0] == context.backend.adapter
 
 
+def _ipc_collect(own: AnyFunction, original: AnyFunction) -> AnyFunction:
+    """Without a result, as CUDA's; torch_musa's says whether there was anything to free."""
+
+    def ipc_collect() -> None:
+        own()
+
+    return disguise(ipc_collect, original)
+
+
 def _exchange_device(context: Context, original: Callable[[int], int]) -> Callable[[int], int]:
     """A negative index changes nothing. A new function, because dynamo distinguishes the two of torch.cuda by identity."""
     exchange = context.namespace._maybe_exchange_device
@@ -124,7 +135,9 @@ def _exchange_device(context: Context, original: Callable[[int], int]) -> Callab
 
 
 def _get_device_index(context: Context, original: Callable[..., int]) -> Callable[..., int]:
-    """torch.cuda's function for devices of the backend: an int, a string or a device, or None for the current one if `optional`."""
+    """torch.cuda's function for devices of the backend: an int, a string or a device, or, if `optional`, anything else for the
+    current one: CUDA takes numpy's numbers for that, too.
+    """
     torch, namespace, device_type = context.torch, context.namespace, context.backend.device_type
 
     def _get_device_index(device: object, optional: bool = False, allow_cpu: bool = False) -> int:
@@ -141,8 +154,6 @@ def _get_device_index(context: Context, original: Callable[..., int]) -> Callabl
                 return -1
             if device.index is not None:
                 return int(device.index)
-        if device is not None and not isinstance(device, torch.device):
-            raise ValueError(f"Expected a torch.device, a string, an int or None, but got: {device!r}")
         if not optional:
             given = str(device).replace(device_type, "cuda")
             raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{given}")

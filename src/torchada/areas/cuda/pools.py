@@ -6,7 +6,8 @@ torch.cuda.memory's own functions stay if they are Python code over a few C func
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.cuda._memory_history import History
@@ -70,7 +71,8 @@ def _pools(context: Context, history: History) -> Iterator[Patch]:
     lacking = [name for name in ("use_on_oom", "no_split") if not takes(pool.__init__, name)]
     if lacking:
         api = f"torch.cuda.MemPool({', '.join(f'{name}=' for name in lacking)})"
-        yield Patch(pool, "__init__", _pool_init(context, pool.__init__, lacking), api)
+        used = None if hasattr(pool, "use_count") else _first_user(context)
+        yield Patch(pool, "__init__", _pool_init(context, pool.__init__, lacking, used), api)
     if not hasattr(pool, "snapshot") or not takes(pool.snapshot, "include_traces"):
         yield Patch(pool, "snapshot", _pool_snapshot(history), "torch.cuda.MemPool.snapshot")
     if not hasattr(pool, "use_count"):
@@ -113,10 +115,34 @@ def _begin(context: Context, everywhere: Any) -> Any:
     return begin
 
 
-def _pool_init(context: Context, original: AnyFunction, lacking: list[str]) -> AnyFunction:
+def _first_user(context: Context) -> Callable[[Any], None] | None:
+    """Makes an object the first user of its pool, as CUDA's MemPool is. Where it is only an id, as in torch_musa 2.7.1, a block of
+    use_mem_pool is the only user, and the allocator refuses a second block while the pool still has memory.
+    """
+    names = native_names(context)
+    steps = ("_cuda_beginAllocateToPool", "_cuda_endAllocateCurrentStreamToPool", "_cuda_releasePool")
+    if not all(name in names for name in steps):
+        return None
+    functions: Any = [names[name][1] for name in steps]
+    begin, end, release = functions
+
+    def use(pool: Any) -> None:
+        device = context.torch.cuda.current_device()
+        begin(device, pool.id)
+        end(device, pool.id)
+        weakref.finalize(pool, release, device, pool.id).atexit = False
+
+    return use
+
+
+def _pool_init(
+    context: Context, original: AnyFunction, lacking: list[str], use: Callable[[Any], None] | None
+) -> AnyFunction:
     def __init__(self: object, allocator: object = None, use_on_oom: bool = False, no_split: bool = False) -> None:
         options = {"use_on_oom": use_on_oom, "no_split": no_split}
         original(self, allocator, **{name: value for name, value in options.items() if name not in lacking})
+        if use is not None:
+            use(self)
         wanted = [name for name in lacking if options[name]]
         if not wanted:
             return

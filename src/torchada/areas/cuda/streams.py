@@ -31,6 +31,10 @@ def patches(context: Context) -> Iterator[Patch]:
     for owner, text in ((stream, _stream_text), (event, _event_text)):
         shown = by_view(context.views, text, owner.__repr__)
         yield Patch(owner, "__repr__", shown, None, note=f"repr of torch.cuda.{owner.__name__} by who asks")
+    made = staticmethod(_stream_new(context, stream))
+    # The class stays the backend's: priorities above 0, which it is given, are no other answer of its API.
+    own = f"torch.{context.backend.namespace}.Stream"
+    yield Patch(stream, "__new__", made, "torch.cuda.Stream", "same", own)
     yield Patch(stream, "__cuda_stream__", _cuda_stream_protocol, "torch.cuda.Stream.__cuda_stream__")
     yield from _events(context, event)
     if not hasattr(namespace, "get_stream_from_external"):
@@ -107,6 +111,22 @@ def _elapsed_time(context: Context, original: Callable[..., float]) -> Callable[
 def _cuda_stream_protocol(self: StreamLike) -> tuple[int, int]:
     """Version and handle, as the CUDA stream protocol requires. The handle is the backend's."""
     return 0, self.cuda_stream
+
+
+def _stream_new(context: Context, stream: type[StreamLike]) -> Callable[..., StreamLike]:
+    """The priorities of CUDA's pool of streams end at 0: it refuses those above, which torch_musa takes for 0."""
+    original: Callable[..., StreamLike] = stream.__new__
+
+    def __new__(cls: type, device: DeviceLike = None, priority: int = 0, **options: Any) -> StreamLike:
+        made = original(cls, device, priority, **options)
+        if priority > 0 and not options:  # of a stream that is there already, no priority is asked
+            from torchada.redirect.backend_words import is_for_cuda  # programs hardly ever ask so
+
+            if is_for_cuda(context.views):
+                raise RuntimeError(f"Expected cuda stream priority to be less than or equal to 0, got {priority}")
+        return made
+
+    return __new__
 
 
 def _event_new(context: Context, event: type[EventLike]) -> Callable[..., EventLike]:

@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from numbers import Integral
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -83,11 +84,16 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _level(debug_mode: int | str) -> int:
-    level = _LEVELS.get(debug_mode) if isinstance(debug_mode, str) else debug_mode
-    if level not in (0, 1, 2):
-        expected = "`default`, `warn`, `error`, 0, 1, 2"
-        raise RuntimeError(f"invalid value of debug_mode, expected one of {expected}, but got {debug_mode!r}")
-    return level
+    """The level that a program names, refused as by CUDA: a bool is no number, and neither is 1.0."""
+    if isinstance(debug_mode, str):
+        if debug_mode not in _LEVELS:
+            raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`")
+        return _LEVELS[debug_mode]
+    if not isinstance(debug_mode, Integral) or isinstance(debug_mode, bool):
+        raise RuntimeError("invalid argument to set_sync_debug_mode")
+    if debug_mode not in (0, 1, 2):
+        raise RuntimeError("invalid value of debug_mode, expected one of 0,1,2")
+    return int(debug_mode)
 
 
 class _Watch:

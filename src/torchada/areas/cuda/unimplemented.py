@@ -155,7 +155,7 @@ def _set_device(context: Context) -> Callable[[DeviceLike], None]:
     cuda = context.torch.cuda
 
     def set_device(device: DeviceLike) -> None:
-        index = cuda._get_device_index(device, optional=True)
+        index = cuda._get_device_index(device)
         if index > 0 or cuda.device_count() > 1:
             raise error(context, "torch.cuda.set_device", f"torch.{context.backend.namespace} has no set_device")
 

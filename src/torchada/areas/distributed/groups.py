@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from hashlib import blake2b
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Concatenate
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from torchada.redirect.types import P, R
 
 
+#: What torch says of a backend that cannot, after it has checked the parent and before it looks at the parts.
+_CANNOT_SPLIT = "does not support splitting"
+
+
 def patches(context: Context) -> Iterator[Patch]:
     distributed = context.torch.distributed
     if not distributed.is_available():
@@ -32,9 +37,37 @@ def patches(context: Context) -> Iterator[Patch]:
         yield Patch(c10d, "_parse_backend_string", parse, 'torch.distributed.split_group(backend="nccl")')
         if "available_devices" in inspect.signature(c10d._parse_backend_string).parameters:
             yield _configured(context, c10d.BackendConfig)
+    if hasattr(distributed, "split_group"):
+        split = EntryPoint(c10d.split_group, _split_group(context, c10d.split_group))
+        api, to = "torch.distributed.split_group", "new groups, where the backend cannot split its own"
+        for owner in (distributed, c10d, distributed.device_mesh):
+            if "split_group" in vars(owner):
+                yield Patch(owner, "split_group", split, api, kind="emulated", to=to)
     # torch has this function if it was built with NCCL, and uses CUDA in it.
     hashes, note = _hash_tensors(context.torch), "the hashes of TORCH_DISTRIBUTED_DEBUG=DETAIL"
     yield Patch(native, "_hash_tensors", hashes, None, "emulated", "a hash of the tensor on the CPU", note=note)
+
+
+def _split_group(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    """DeviceMesh splits whenever the default group was made with a device (`init_process_group(device_id=)`)."""
+
+    @cache
+    def parts() -> Any:
+        from torchada.areas.distributed._splits import Parts  # few programs split groups
+
+        return Parts(context, context.torch.distributed.distributed_c10d)
+
+    def split_group(*args: object, **kwargs: object) -> Any:
+        try:
+            return original(*args, **kwargs)
+        except RuntimeError as refusal:
+            given = inspect.signature(original).bind(*args, **kwargs).arguments
+            parent = given.get("parent_pg") or context.torch.distributed.group.WORLD
+            if _CANNOT_SPLIT not in str(refusal) or not parts().can_stand_in_for(parent):
+                raise
+        return parts().make(parent, given)
+
+    return split_group
 
 
 def _new_subgroups(context: Context, original: Callable[..., R]) -> EntryPoint:

@@ -1,8 +1,12 @@
-"""ProcessGroupNCCL.Options().config, with which programs tune NCCL's communicators: it can be set and read, and has no effect."""
+"""ProcessGroupNCCL.Options().config, with which programs tune NCCL's communicators: it can be set and read.
+
+What the backend's library has preferences for as well, it is told; the rest has no effect.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from torchada.redirect.context import Context
@@ -12,7 +16,7 @@ _UNDEFINED = -(2**31)
 
 
 class NCCLConfig:
-    """ncclConfig_t: NCCL's preferences for a communicator. The backend has none; a misspelt name is an error nevertheless."""
+    """ncclConfig_t: NCCL's preferences for a communicator. A misspelt name is an error, whatever the backend knows of it."""
 
     blocking: int = _UNDEFINED
     cga_cluster_size: int = _UNDEFINED
@@ -29,18 +33,25 @@ class NCCLConfig:
     net_name: str | None = None
     comm_name: str | None = None
 
+    def __init__(self, backend: object = None) -> None:
+        """`backend` is the configuration of the backend's own library, if it has one."""
+        object.__setattr__(self, "_backend", backend)
+
     def __setattr__(self, name: str, value: object) -> None:
         if name not in NCCLConfig.__annotations__:
             raise AttributeError(f"'NCCLConfig' object has no attribute {name!r}")
-        object.__setattr__(self, name, value)
+        backend: object = vars(self)["_backend"]
+        for config in (self, backend) if hasattr(backend, name) else (self,):
+            object.__setattr__(config, name, value)
 
 
 def patches(context: Context) -> Iterator[Patch]:
     group = context.backend.collectives.process_group(context.torch.distributed, "nccl")
-    if group is None or hasattr(group.Options, "config"):
-        raise Skip(f"{context.backend.adapter} has such options of its own, or no process group for NCCL")
-    api, to = "torch.distributed.ProcessGroupNCCL.Options.config", "nothing: preferences are remembered"
-    yield Patch(group.Options, "config", _config(), api, kind="emulated", to=to)
+    if group is None:
+        raise Skip(f"{context.backend.adapter} has no process group for NCCL")
+    api, to = "torch.distributed.ProcessGroupNCCL.Options.config", "preferences that are remembered"
+    config = _config(getattr(group.Options, "config", None))
+    yield Patch(group.Options, "config", config, api, kind="emulated", to=to)
     yield Patch(
         group, "NCCLConfig", NCCLConfig, "torch.distributed.ProcessGroupNCCL.NCCLConfig", kind="emulated", to=to
     )
@@ -49,13 +60,18 @@ def patches(context: Context) -> Iterator[Patch]:
         yield Patch(group, f"NCCL_CTA_POLICY_{name}", number, api, kind="emulated", to=to)
 
 
-def _config() -> property:
+def _config(own: Any) -> property:
+    """`own` is the property that the backend's options have, or None."""
     configs: WeakKeyDictionary[object, NCCLConfig] = WeakKeyDictionary()
 
     def get(self: object) -> NCCLConfig:
-        return configs.setdefault(self, NCCLConfig())
+        if self not in configs:
+            configs[self] = NCCLConfig(own and own.__get__(self))
+        return configs[self]
 
     def put(self: object, config: NCCLConfig) -> None:
-        configs[self] = config
+        mine = get(self)
+        for name in NCCLConfig.__annotations__:
+            NCCLConfig.__setattr__(mine, name, getattr(config, name))
 
-    return property(get, put, doc="Preferences for NCCL's communicators; without effect here.")
+    return property(get, put, doc="Preferences for NCCL's communicators.")

@@ -7,6 +7,7 @@ CPU's; code that sees CUDA sees it on cuda:0, unless the program has put it else
 AREAS = {
     "torch": (
         "devices",
+        "generators",
         "factories",
         "transfers",
         "device_queries",

@@ -21,7 +21,9 @@ class Targets:
         self._concerned = frozenset({str, context.torch.device})
 
     def index(self, target: Any) -> int | None:
-        """Raises RuntimeError for a device that does not exist, as CUDA does when it is used."""
+        """Raises torch.AcceleratorError for a device that does not exist, as CUDA does when it is used (before torch 2.8,
+        RuntimeError).
+        """
         if type(target) in self._concerned:
             index = self.stood_for(target)
             if index is not None:
@@ -52,7 +54,8 @@ class Targets:
 
     def _existing(self, index: int) -> int:
         if not 0 <= index < self._count():
-            raise RuntimeError(f"CUDA error: invalid device ordinal {index}: the host has {self._count()} device(s)")
+            kind = getattr(self._torch, "AcceleratorError", RuntimeError)
+            raise kind(f"CUDA error: invalid device ordinal {index}: the host has {self._count()} device(s)")
         return index
 
     def where(self, tensor: Any) -> int:

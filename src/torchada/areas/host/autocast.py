@@ -8,6 +8,7 @@ from typing import Any
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+from torchada.redirect.script_builtins import ScriptBuiltins
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -17,6 +18,9 @@ def patches(context: Context) -> Iterator[Patch]:
     for owner in (torch, torch._C):
         yield Patch(owner, "is_autocast_enabled", asked, "torch.is_autocast_enabled")
         yield Patch(owner, "set_autocast_enabled", put, "torch.set_autocast_enabled")
+    # A script asks for CUDA's own state, which is never on here. The CPU's would not do: torch 2.13 ends the process where a script
+    # asks for a state that is on, for either device.
+    yield Patch(ScriptBuiltins(torch), "builtins", True, None, note="torch.is_autocast_enabled in TorchScript")
 
 
 def _asked_of_the_cpu(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""What takes a device and makes no tensor: torch.device with a number, generators, storages, torch.get_device_module."""
+"""What takes a device and makes no tensor: torch.device with a number, storages, torch.get_device_module."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 def patches(context: Context) -> Iterator[Patch]:
     torch, devices = context.torch, context.devices
     yield from redirect_new(torch.device, _numbered, "torch.device(0)")
-    yield from redirect_new(torch.Generator, lambda new: positional(new, devices, 1), 'torch.Generator("cuda")')
     new = staticmethod(_storage(context, positional(torch.UntypedStorage.__new__, devices, 2)))
     yield Patch(torch.UntypedStorage, "__new__", new, 'torch.UntypedStorage(n, device="cuda")')
     base = torch.storage._StorageBase

@@ -187,6 +187,10 @@ class Kernel(Gated):
             return self._replacement(*args, **kwargs)
 
 
+# Operators of two tensors, one of which may be a number of the host's.
+_WITH_HOST_SCALARS = ("where.", "pow.", "pow_.", "eq.", "eq_.", "ne.", "ne_.")
+
+
 class Refusing(Gated):
     """One operator: the backend's kernel, and `replacement` for the data types that it has refused."""
 
@@ -194,7 +198,7 @@ class Refusing(Gated):
 
     def __init__(self, context: Context, name: str, replacement: Function) -> None:
         super().__init__(context, name)
-        self._replacement, self._takes_host_scalars = replacement, name.startswith(("where.", "pow."))
+        self._replacement, self._takes_host_scalars = replacement, name.startswith(_WITH_HOST_SCALARS)
         self._refused: set[tuple[Any, ...]] = set()
         torch = context.torch
         self._common = {torch.float32, torch.int64, torch.int32, torch.bool}

@@ -1,19 +1,21 @@
 """Operators that CUDA has and the backend has not, made of other operators on the device.
 
 torch_musa 2.7.1 registers neither batch_norm_gather_stats nor dequantize of ordinary tensors (musa_functions.yaml), and no list
-that was read has _scaled_mm_v2, which torch.nn.functional.scaled_mm calls.
+that was read has _scaled_mm_v2, which torch.nn.functional.scaled_mm calls. Operators on weights of four bits are missing in 2.7.1,
+and by the source, the product of 2.9.1 is not CUDA's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels._autocast import BelowAutocast
 from torchada.areas.kernels._fallbacks import lacks
-from torchada.areas.kernels._selection import Selection, need_own_kernels
+from torchada.areas.kernels._selection import Kernel, Late, Selection, need_own_kernels
 from torchada.redirect.context import Context
-from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.engine import Patch
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,18 +37,22 @@ def patches(context: Context) -> Iterator[Patch]:
         "_scaled_mm_v2": (product, "torch.nn.functional.scaled_mm"),
         "_scaled_mm_v2.out": (product.out, "torch._scaled_mm_v2 with out="),
     }
-    names = [name for name in composed if _is_lacking(context, name)]
-    if not names:
-        raise Skip("the backend has them all")
-    kernels = Selection(context)
-    for name in names:
+    kernels, to = Selection(context), "other operators on the device"
+    for name in (name for name in composed if _is_lacking(context, name)):
         function, note = composed[name]
-        kernel = _Composed(context, function)
-        yield Patch(kernels, name, kernel, None, "emulated", "other operators on the device", note=note)
+        yield Patch(kernels, name, _Composed(context, function), None, "emulated", to, note=note)
+    note = "torch._convert_weight_to_int4pack, torch._weight_int4pack_mm"
+    yield Patch(Late(context), "packed weights", partial(_packed_weights, context), None, "emulated", to, note=note)
 
 
 def _is_lacking(context: Context, name: str) -> bool:
     return context.torch._C._dispatch_has_kernel(f"aten::{name}") and lacks(context, name, _DEVICE)
+
+
+def _packed_weights(context: Context) -> Iterator[Kernel]:
+    from torchada.areas.kernels._packed_weights import kernels
+
+    yield from kernels(context)
 
 
 class _Composed:

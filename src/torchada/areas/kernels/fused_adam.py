@@ -35,18 +35,29 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 class _Fused(Kernel):
-    """States in bfloat16 of parameters in float32, which CUDA has from torch 2.12 on, have a verdict of their own."""
+    """From torch 2.12 on, CUDA has states in bfloat16 of parameters in float32.
+
+    A backend's kernel has to have them too there: a gate that is once left is not asked again.
+    """
 
     def device(self, *args: Any) -> Any:
         # Without parameters there is no device, and nothing to do for any kernel.
         return next((param.device for param in args[0]), self._context.torch.device("cpu"))
 
+    @property
+    def is_needed(self) -> bool:
+        return self._verdicts.known(self._judged) is not True
+
+    @property
+    def _judged(self) -> str:
+        return f"{self.name}, mixed" if self._has_mixed else self.name
+
+    @property
+    def _has_mixed(self) -> bool:
+        return tuple(map(int, self._context.torch.__version__.split(".")[:2])) >= (2, 12)
+
     def case(self, *args: Any, **kwargs: Any) -> tuple[str, Probe]:
-        name, probe = super().case(*args, **kwargs)
-        params, exp_avgs = args[0], args[2]
-        if params[0].dtype == exp_avgs[0].dtype:
-            return name, probe
-        return f"{name}, mixed", partial(_is_right, self._context.torch, name, is_mixed=True)
+        return self._judged, partial(_is_right, self._context.torch, self.name, is_mixed=self._has_mixed)
 
 
 def _is_right(torch: Any, name: str, kernel: Function, device: Any, is_mixed: bool = False) -> bool:

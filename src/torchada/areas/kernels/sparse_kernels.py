@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _ON_THE_CPU_ALONE = {"aten::_sparse_mm_reduce_impl", "aten::_sparse_mm_reduce_impl_backward"}
 # By CUDA's key, the CPU's.
 _KEYS = {"SparseCUDA": "SparseCPU", "SparseCsrCUDA": "SparseCsrCPU"}
+# CUDA's kernels of products, which take no whole numbers; the CPU's do.
+_PRODUCTS = {"sparse_coo": "addmm_sparse_cuda", "sparse_csr": "spmm"}
+_BATCHED = "bmm_sparse_cuda"
 _SIGNS = {"add": 1, "add_": 1, "sub": -1, "sub_": -1}
 # They read or set what a tensor is made of, or look at it otherwise, on whatever device; the CPU's kernels are CUDA's, too.
 _ON_ANY_DEVICE = frozenset(
@@ -73,6 +76,8 @@ class _OnTheCpu:
     def __call__(self, operator: OpOverload, *args: Any, **kwargs: Any) -> Any:
         if str(operator.name()) in _ON_THE_CPU_ALONE:  # type: ignore[no-untyped-call]
             raise NotImplementedError(f"PyTorch has '{operator}' for the CPU alone, and not for CUDA")
+        if str(operator.name()) == "aten::bmm":  # type: ignore[no-untyped-call]
+            _refuse_whole_numbers(self._torch, args[0], _BATCHED)
         if str(operator.name()) in _ON_ANY_DEVICE:  # type: ignore[no-untyped-call]
             device = kwargs.get("device")
             # A sparse tensor is made on the current device.
@@ -151,6 +156,12 @@ class _Call:
         return value
 
 
+def _refuse_whole_numbers(torch: Any, matrix: Tensor, kernel: str) -> None:
+    if not matrix.is_floating_point() and not matrix.is_complex():
+        kind = torch.empty(0, dtype=matrix.dtype).type().removeprefix("torch.").removesuffix("Tensor")
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{kind}'")
+
+
 class _Product:
     """mm(matrix, dense) and addmm(input, matrix, dense) of a sparse matrix, on the device: each stored element adds a row."""
 
@@ -171,6 +182,7 @@ class _Product:
         if not fits or layouts[-1] != torch.strided or not is_matrix or len({tensor.dtype for tensor in args}) > 1:
             # Where they do not go together, the CPU's kernel says so, in CUDA's words.
             return self._fallback(self._operator, *args, **kwargs)
+        _refuse_whole_numbers(torch, matrix, _PRODUCTS[str(matrix.layout).removeprefix("torch.")])
         product = self._multiply(matrix, dense)
         return product if not added else self._sum(added[0], product, **kwargs)
 

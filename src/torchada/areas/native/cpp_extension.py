@@ -193,9 +193,10 @@ def _write_ninja_file(context: Context, in_use: ToolkitInUse, original: Callable
     def write_ninja_file(*args: object, **kwargs: object) -> None:
         from torchada.building.cuda_home_files import WITH_HEADERS
         from torchada.building.ninja import complete
+        from torchada.building.precompiled import is_wanted
 
         original(*args, **kwargs)
-        wanted = context.settings.precompiled_headers and in_use.home is not None
+        wanted = in_use.home is not None and is_wanted(context.settings)
         program = in_use.join("bin", WITH_HEADERS) if wanted else None
         complete(inspect.signature(original).bind(*args, **kwargs).arguments["path"], program)
 

@@ -78,10 +78,18 @@ def _cudart(context: Context, original: Callable[[], ModuleType]) -> Callable[[]
         nonlocal binding
         lazy_init()
         if binding is None:
+            _ask_the_device_what_is_pinned(context)
             binding = _binding(context, _own(context, "cudart")())
         return binding
 
     return disguise(cudart, original)
+
+
+def _ask_the_device_what_is_pinned(context: Context) -> None:
+    """PyTorch takes no memory for pinned before it has initialised the device itself, which CUDA's initialisation makes it do and
+    that of torch_musa 2.7.1 does not: it would overlook what a program registers with cudaHostRegister. Pinning nothing does it.
+    """
+    context.torch.empty(0, device="cpu", pin_memory=True)
 
 
 def _binding(context: Context, runtime: ModuleType) -> ModuleType:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from types import BuiltinFunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.calls import disguise, method
@@ -27,6 +27,8 @@ _STATE = (
     "set_autocast_dtype",
     "_is_autocast_available",
 )
+# Those that may be called without a device type.
+_OF_ANY_TYPE = frozenset({"is_autocast_enabled", "set_autocast_enabled"})
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -86,16 +88,40 @@ def _state(context: Context, owner: ModuleType, made: dict[int, AnyFunction]) ->
 
     A function that torch and torch._C share gets one replacement (`made`), because torch.compile knows functions by identity.
     """
-    # Each of _STATE parses a device string, which the native mechanism translates.
-    for name in () if context.mechanism.native else _STATE:
-        if name in vars(owner):
-            original = getattr(owner, name)
-            call = made.setdefault(id(original), _by_device_type(original, context, sets=name.startswith("set_")))
+    for name in _STATE:
+        original = vars(owner).get(name)
+        call = None if original is None else _asked(context, name, original)
+        if call is not None:
+            call = made.setdefault(id(original), call)
             # Not the adapter's names: it replaces two in torch alone, where pickle is to find ours.
             call.__name__ = call.__qualname__ = name
             call.__module__ = owner.__name__
             yield Patch(owner, name, call, f'torch.{name}("cuda")')
     yield from _gpu_dtype(context, owner, made)
+
+
+def _asked(context: Context, name: str, original: AnyFunction) -> AnyFunction | None:
+    """What takes the place of `original`, one of _STATE; None where the native mechanism translates what it is given."""
+    call = original
+    # An adapter's own function means its device already.
+    if name in _OF_ANY_TYPE and isinstance(original, BuiltinFunctionType):
+        call = _of_the_device(original, context, sets=name.startswith("set_"))
+    if not context.mechanism.native:
+        call = _by_device_type(call, context, sets=name.startswith("set_"))
+    return None if call is original else call
+
+
+def _of_the_device(original: AnyFunction, context: Context, *, sets: bool) -> AnyFunction:
+    """`original`, which without a device type means CUDA's autocast, as code of PyTorch 2.3 and older writes."""
+    own = context.backend.device_type
+
+    def ask(*args: object, **kwargs: object) -> object:
+        return original(*args, **kwargs) if args or kwargs else original(own)
+
+    def put(*args: object, **kwargs: object) -> object:
+        return original(own, *args, **kwargs) if len(args) + len(kwargs) == 1 else original(*args, **kwargs)
+
+    return disguise(put if sets else ask, original)
 
 
 def _gpu_dtype(context: Context, owner: ModuleType, made: dict[int, AnyFunction]) -> Iterator[Patch]:
@@ -153,10 +179,10 @@ def _by_device_type(original: AnyFunction, context: Context, *, sets: bool) -> A
     get, unset = context.devices.get, object()
     own = get("cuda")
 
-    def ask(device_type: object = None) -> object:
+    def ask(device_type: object = unset) -> object:
         if device_type is own:
             return original(own)
-        return original() if device_type is None else original(get(device_type, device_type))
+        return original() if device_type is unset else original(get(device_type, device_type))
 
     def put(
         device_type: object = unset, value: object = unset, enabled: object = unset, dtype: object = unset

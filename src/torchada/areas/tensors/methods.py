@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from inspect import getattr_static
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise, keyword, method
@@ -21,6 +22,7 @@ _METHODS_WITHOUT_SCHEMA = ("new_tensor", "new")
 
 def patches(context: Context) -> Iterator[Patch]:
     tensor, devices = context.torch.Tensor, context.devices
+    yield from _names(tensor)
     for name in () if context.mechanism.native else _device_methods(context):
         call = method(getattr(tensor, name), devices, path=f"Tensor.{name}")
         yield Patch(tensor, name, call, f'Tensor.{name}(device="cuda")')
@@ -30,6 +32,14 @@ def patches(context: Context) -> Iterator[Patch]:
     yield Patch(tensor, "cuda", _cuda(context), "Tensor.cuda()")
     yield Patch(tensor, "is_cuda", _is_cuda(context), "Tensor.is_cuda")
     yield Patch(tensor, "type", _type(context), 'Tensor.type("torch.cuda.FloatTensor")')
+
+
+def _names(tensor: type[Tensor]) -> Iterator[Patch]:
+    """torch_musa's own method in the place of torch's is called `_to`. __torch_function__ is handed it; PyPose's goes by names."""
+    own = vars(tensor).get("to")
+    if isinstance(own, FunctionType) and own.__name__ != "to":
+        # Pickle goes by __qualname__, which stays.
+        yield Patch(own, "__name__", "to", None, note="the name of Tensor.to")
 
 
 def _device_methods(context: Context) -> Iterator[str]:

@@ -26,15 +26,15 @@ def patches(context: Context) -> Iterator[Patch]:
     tensor = context.torch.Tensor
     for name in ("pin_memory", "is_pinned"):
         if name in vars(tensor):  # else it is torch's own, which has no default
-            call = _unnamed(vars(tensor)[name])
+            call = _unnamed(vars(tensor)[name], f"Tensor.{name}")
             yield Patch(tensor, name, call, None, note="the adapter's default is a deprecated argument")
 
 
-def _unnamed(original: Callable[..., R]) -> Callable[..., R]:
+def _unnamed(original: Callable[..., R], path: str) -> Callable[..., R]:
     def without_default(self: Tensor, device: DeviceLike = None) -> R:
         return original(self, device)
 
-    return disguise(without_default, original)
+    return disguise(without_default, original, path)
 
 
 def _save_on_cpu(context: Context, original: Callable[..., None]) -> Callable[..., None]:

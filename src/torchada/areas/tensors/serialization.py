@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from torchada.redirect.types import HasDevice, Tensor
 
+    Validate = Callable[[str, str], torch.device]
     Reduced = tuple[object, tuple[object, ...]]  # what __reduce_ex__ returns
 
 # In the place of CUDA's own entry, which has 20; torch_musa's has 999. No program has the same, which would compare functions.
@@ -30,6 +31,9 @@ def patches(context: Context) -> Iterator[Patch]:
     tensor = context.torch.Tensor
     reduce = _reduce(context, tensor._reduce_ex_internal)
     yield Patch(tensor, "_reduce_ex_internal", reduce, None, note="torch.save of sparse tensors, with cuda's tag")
+    if "_validate_device" in vars(serialization):
+        validate = _validate_device(context, serialization._validate_device)
+        yield Patch(serialization, "_validate_device", validate, 'torch.serialization.validate_cuda_device("cuda:0")')
 
 
 def _tagger(context: Context) -> Callable[[HasDevice], str | None]:
@@ -70,18 +74,34 @@ def _reduce(context: Context, original: Callable[[Tensor, int], Reduced]) -> Cal
 
 def _device(context: Context, location: str, index: str | None) -> torch.device:
     """The device of a location tag. If it does not exist, a RuntimeError says what to do, as on CUDA."""
-    namespace, device_type = context.namespace, context.backend.device_type
+    namespace = context.namespace
     if not namespace.is_available():
         raise RuntimeError(
             f"Attempting to deserialize object on CUDA device {location!r} but no {context.backend.name} device is available. "
             "Please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
         )
-    number = namespace.current_device() if index is None else int(index)
-    count = namespace.device_count()
+    return _existing(context, namespace.current_device() if index is None else int(index))
+
+
+def _existing(context: Context, number: int) -> torch.device:
+    """The backend's device `number`. If it does not exist, a RuntimeError says what to do, as on CUDA."""
+    count = context.namespace.device_count()
     if number >= count:
         raise RuntimeError(
             f"Attempting to deserialize object on CUDA device {number} but torch.cuda.device_count() is {count}. "
             "Please use torch.load with map_location to map your storages to an existing device."
         )
-    device: torch.device = context.torch.device(device_type, number)
+    device: torch.device = context.torch.device(context.backend.device_type, number)
     return device
+
+
+def _validate_device(context: Context, original: Validate) -> Validate:
+    """Code with a format of its own for checkpoints asks so. torch's function asks torch.cuda.is_available() for itself."""
+    cuda, namespace = context.torch.cuda, context.namespace
+
+    def _validate_device(location: str, backend_name: str) -> torch.device:
+        if backend_name != "cuda" or not namespace.is_available():
+            return original(location, backend_name)
+        return _existing(context, cuda._get_device_index(location, True))
+
+    return disguise(_validate_device, original)

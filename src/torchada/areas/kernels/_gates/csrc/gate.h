@@ -68,6 +68,7 @@ constexpr uint64_t bits(std::initializer_list<at::ScalarType> types) {
 }
 
 constexpr uint64_t kComplex = bits({at::kComplexHalf, at::kComplexFloat, at::kComplexDouble});
+constexpr uint64_t kComplexNumber = uint64_t{1} << 63; // no type: a complex number among the arguments, of the host or the device
 constexpr uint64_t kIntegers = bits({at::kBool, at::kByte, at::kChar, at::kShort, at::kInt, at::kLong});
 // Refused for another reason, such as nine dimensions, and tried again the next time.
 constexpr uint64_t kCommon = bits({at::kFloat, at::kLong, at::kInt, at::kBool});
@@ -260,7 +261,11 @@ bool has_complex(const T& /*value*/) {
   return false;
 }
 inline bool has_complex(const at::Tensor& tensor) {
-  return (types_of(tensor) & kComplex) != 0;
+  if (is_ours(tensor)) {
+    return (bit(tensor) & kComplex) != 0;
+  }
+  // A number of the host's beside a tensor of the device, which makes the result complex.
+  return tensor.defined() && tensor.dim() == 0 && at::isComplexType(tensor.scalar_type());
 }
 inline bool has_complex(const std::optional<at::ScalarType>& type) {
   return type.has_value() && at::isComplexType(*type);
@@ -408,8 +413,13 @@ struct Gate<Operator, Result(Arguments...)> {
     return false;
   }
 
+  // What a refusal is remembered by. That of a complex number says nothing about calls without one.
+  static uint64_t combination_of(const Arguments&... arguments) {
+    return (types_of(arguments) | ...) | ((has_complex(arguments) || ...) ? kComplexNumber : 0);
+  }
+
   static Result attempt(State& gate, c10::DispatchKeySet keys, Arguments... arguments) {
-    if (C10_LIKELY(gate.refusals.empty() || !gate.refusals.has((types_of(arguments) | ...)))) {
+    if (C10_LIKELY(gate.refusals.empty() || !gate.refusals.has(combination_of(arguments...)))) {
       try {
         return gate.own.template call<Result, Arguments...>(*gate.op, keys, arguments...);
       } catch (const c10::OutOfMemoryError&) {
@@ -419,7 +429,7 @@ struct Gate<Operator, Result(Arguments...)> {
       }
     }
     // Python asks once more, so that the program gets the kernel's own words where the type was not the reason.
-    const Remembered refused{gate.refusals, (types_of(arguments) | ...), std::uncaught_exceptions()};
+    const Remembered refused{gate.refusals, combination_of(arguments...), std::uncaught_exceptions()};
     return in_python(gate, arguments...);
   }
 
