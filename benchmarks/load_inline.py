@@ -6,6 +6,7 @@ Each round builds once without compiled headers, once with them where none is ke
 extension, which is what a program pays that starts again, and with another one. The parts are those of the compilers that ran: what
 compiles the file of bindings, what preprocesses and compiles the file of kernels, and what links; the rest is Python's, torch's,
 torchada's and the simulated mcc's. The import of torch is in all of them. On a machine with other load, processor time says more.
+Gates of operators are not compiled meanwhile: that happens once for each PyTorch, in the background, and would take a processor.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +22,7 @@ import time
 from pathlib import Path
 from statistics import median
 
+from musasim.base.cache import cache_path
 from musasim.base.toolchain import find_compiler
 
 PROGRAM = """
@@ -59,7 +62,8 @@ for word; do case $word in -E) part=preprocess;; -c) part=compile;; *c++-header)
 case "$part $*" in "compile "*main.cpp*) part=bindings;; "header "*extension.h*) part="header of the bindings";; esac
 {compiler} "$@"
 code=$?
-{{ printf '%s|' "$part"; times | tail -1; }} >> {record}
+times > {record}.$$
+{{ printf '%s|' "$part"; tail -1 {record}.$$; }} >> {record}
 exit $code
 """
 
@@ -69,16 +73,26 @@ def seconds_of(times: str) -> float:
     return sum(60 * float(part.split("m")[0]) + float(part.split("m")[1].rstrip("s")) for part in times.split())
 
 
+def recording_compiler(folder: Path) -> Path:
+    """Written once a folder: another date would be another compiler, whose headers are compiled anew."""
+    compiler = folder / "bin" / "g++"
+    if not compiler.exists():
+        compiler.parent.mkdir()
+        text = COMPILER.format(compiler=" ".join(find_compiler()), record=folder / "record")
+        compiler.write_text(text, encoding="utf-8")
+        compiler.chmod(0o755)
+    return compiler
+
+
 def build(folder: Path, name: str, more: str, headers: bool) -> dict[str, float]:
     """Seconds of a build: by the clock, of processors in all, and of processors by part."""
-    record, compiler = folder / "record", folder / "bin" / "g++"
+    record, compiler = folder / "record", recording_compiler(folder)
     record.write_text("")
-    compiler.parent.mkdir(exist_ok=True)
-    compiler.write_text(COMPILER.format(compiler=" ".join(find_compiler()), record=record), encoding="utf-8")
-    compiler.chmod(0o755)
     flag = "1" if headers else "0"
-    wanted = {"TORCHADA_PRECOMPILED_HEADERS": flag, "MUSASIM_PRECOMPILED_HEADERS": flag, "TORCHADA_SIMULATE": "1"}
+    wanted = {"TORCHADA_PRECOMPILED_HEADERS": flag, "MUSASIM_PRECOMPILED_HEADERS": flag}
     own = {
+        "TORCHADA_SIMULATE": "1",
+        "TORCHADA_CPP_GATES": "0",
         "TORCH_EXTENSIONS_DIR": str(folder / "extensions"),
         "TORCHADA_CACHE_DIR": str(folder / "cache"),
         "CXX": str(compiler),
@@ -96,12 +110,16 @@ def build(folder: Path, name: str, more: str, headers: bool) -> dict[str, float]
 
 
 def one_round() -> dict[str, dict[str, float]]:
+    """Removes the headers that mcc has kept: no other compiler than that of this round can use them."""
+    before = set(cache_path().glob("precompiled-*"))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         plain = build(folder, "plain", "", headers=False)
         cold = build(folder, "cold", "", headers=True)
         again = build(folder, "again", "", headers=True)
         started = build(folder, "again", "", headers=True)
+    for entry in {*cache_path().glob("precompiled-*")} - before:
+        shutil.rmtree(entry, ignore_errors=True)
     return {"without": plain, "the first": cold, "another": again, "the same again": started}
 
 

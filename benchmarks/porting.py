@@ -1,11 +1,12 @@
 """How fast CUDA sources are ported: by torchada, by torch's hipify and by torchada 0.1.103, on the same files, on one thread.
 
-    python benchmarks/porting.py SRC... [--earlier FOLDER] [--megabytes N] [--rounds N]
+    python benchmarks/porting.py SRC... [--earlier FOLDER] [--checkout OTHER] [--megabytes N] [--rounds N]
 
 SRC are folders with CUDA sources. FOLDER has torchada 0.1.103 (`pip install --no-deps --target FOLDER torchada==0.1.103`), which
-runs in a process of its own on a sample, because it needs minutes where the others need seconds. Figures are MB per second of
-processor time, so that other load matters less: the median of rounds in which each has its turn. Then `port_tree` ports whole trees
-in one process: the first run, and one over the unchanged tree, both measured by the clock and by processor time.
+runs in a process of its own on a sample, because it needs minutes where the others need seconds. OTHER is another checkout of
+torchada, which gets all sources in a process of its own. Figures are MB per second of processor time, so that other load matters
+less: the median of rounds in which each has its turn. Then `port_tree` ports whole trees in one process: the first run, and one
+over the unchanged tree, both measured by the clock and by processor time.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from statistics import median
@@ -30,16 +31,28 @@ SUFFIXES = {".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc"}
 LARGEST = 300_000  # bytes; larger files are generated
 SAMPLE = 0.25  # megabytes for the earlier release
 EARLIER = """
+from torchada.utils.cpp_extension import _port_cuda_source
+def port(texts):
+    for text in texts:
+        _port_cuda_source(text)
+"""
+OTHER = """
+from torchada.porting import Translator
+def port(texts):
+    translator = Translator()
+    for text in texts:
+        translator.port(text.encode())
+"""
+PROCESS = """
 import pickle, sys, time
 sys.path.insert(0, sys.argv[1])
-from torchada.utils.cpp_extension import _port_cuda_source
+exec(sys.argv[3])
 texts = pickle.load(sys.stdin.buffer)
 print("ready", flush=True)
 for _ in range(int(sys.argv[2])):
     sys.stdin.buffer.readline()
     started = time.process_time()
-    for text in texts:
-        _port_cuda_source(text)
+    port(texts)
     print("took", time.process_time() - started, flush=True)
 """
 
@@ -96,11 +109,11 @@ def hipify(texts: Sequence[str]) -> Rate:
 
 
 @contextmanager
-def earlier(folder: Path, texts: Sequence[str], rounds: int) -> Iterator[Rate]:
-    """torchada 0.1.103's function for a source, in a process of its own."""
+def apart(program: str, folder: Path, texts: Sequence[str], rounds: int) -> Iterator[Rate]:
+    """Another torchada's function for sources, in a process of its own."""
     import pickle
 
-    command = [sys.executable, "-c", EARLIER, str(folder), str(rounds)]
+    command = [sys.executable, "-c", PROCESS, str(folder), str(rounds), program]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None and process.stdout is not None
         pickle.dump(texts, process.stdin)
@@ -121,21 +134,23 @@ def _answer(read: Callable[[], bytes], word: str) -> str:
     while line := read().decode():
         if line.startswith(word):
             return line[len(word) :].strip()
-    raise SystemExit("torchada 0.1.103 did not answer")
+    raise SystemExit("the other torchada did not answer")
 
 
-def compare(texts: Sequence[str], where: Path | None, rounds: int) -> dict[str, list[float]]:
+def compare(texts: Sequence[str], release: Path | None, checkout: Path | None, rounds: int) -> dict[str, list[float]]:
     """MB per second of each, for each round."""
     few = texts[:: max(1, int(size(texts) / SAMPLE))]
     rates: dict[str, Rate] = {"torchada": ours(texts), "torch's hipify": hipify(texts[::4])}
+    with ExitStack() as stack:
+        if checkout is not None:
+            rates["the other checkout"] = stack.enter_context(apart(OTHER, checkout / "src", texts, rounds))
+        if release is not None:
+            rates["torchada 0.1.103"] = stack.enter_context(apart(EARLIER, release, few, rounds))
+        return _rounds(rates, rounds)
+
+
+def _rounds(rates: dict[str, Rate], rounds: int) -> dict[str, list[float]]:
     measured: dict[str, list[float]] = {}
-    if where is None:
-        return _rounds(rates, measured, rounds)
-    with earlier(where, few, rounds) as rate:
-        return _rounds({**rates, "torchada 0.1.103": rate}, measured, rounds)
-
-
-def _rounds(rates: dict[str, Rate], measured: dict[str, list[float]], rounds: int) -> dict[str, list[float]]:
     for _ in range(rounds):
         for name, rate in rates.items():
             measured.setdefault(name, []).append(rate())
@@ -164,15 +179,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("roots", nargs="+", type=Path)
     parser.add_argument("--earlier", type=Path)
+    parser.add_argument("--checkout", type=Path)
     parser.add_argument("--megabytes", type=float, default=10)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     texts = corpus(options.roots, options.megabytes)
-    measured = compare(texts, options.earlier, options.rounds)
-    base = median(measured["torchada"])
+    measured = compare(texts, options.earlier, options.checkout, options.rounds)
     print(f"{len(texts):,} sources, {size(texts):.1f} MB")
     for name, rates in measured.items():
-        print(f"{name:18} {median(rates):8.2f} MB/s, torchada is {base / median(rates):6.1f} times as fast")
+        ratio = median(own / other for own, other in zip(measured["torchada"], rates, strict=True))
+        print(f"{name:18} {median(rates):8.2f} MB/s, torchada is {ratio:6.2f} times as fast")
     again(options.roots)
     return 0
 

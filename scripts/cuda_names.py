@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -105,15 +106,15 @@ def others() -> Iterator[Name]:
                 yield Name(name, library, name, KEPT if name in there.get(title, ()) else STAYS)
 
 
-def functions() -> set[str]:
+@cache
+def functions() -> frozenset[str]:
     """The functions of the runtime and of the driver: those that CUPTI can trace."""
-    return {match[1] for name in vendors() if (match := _CALLED.fullmatch(name)) is not None}
+    return frozenset(match[1] for name in vendors() if (match := _CALLED.fullmatch(name)) is not None)
 
 
 def page(every: Sequence[Name]) -> str:
     """The text of the page."""
-    called = functions()
-    shown = [entry for entry in every if entry.name in called or _FUNCTION.fullmatch(entry.name) or _is_listed(entry)]
+    shown = [entry for entry in every if is_function(entry) or _is_listed(entry)]
     titles = sorted({entry.library for entry in every})
     rows = [_row(title, [entry for entry in every if entry.library == title]) for title in titles]
     head = f"| library | names | {' | '.join(_FATES)} |\n|---|---|{'---|' * len(_FATES)}\n"
@@ -122,6 +123,11 @@ def page(every: Sequence[Name]) -> str:
         own = [entry for entry in shown if entry.library == title]
         parts += [f"### {title}\n", *_lists(own)] if own else []
     return "\n".join(parts)
+
+
+def is_function(entry: Name) -> bool:
+    """Whether the page lists a name with the functions: of a library, those that begin as its functions do."""
+    return entry.name in functions() or _FUNCTION.fullmatch(entry.name) is not None
 
 
 def _is_listed(entry: Name) -> bool:

@@ -7,8 +7,9 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from _torchada_cache.locks import is_held, locked
 _LOCK = "lock"
 _ENTRY_LOCK = ".lock"
 _TEMPORARY = "tmp-"
+_OLD = 24 * 60 * 60  # seconds; a build that was stored without a lock may have been going on until then
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _THERE_ALREADY = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
 
@@ -90,6 +92,7 @@ class Cache:
         prefix = f"{_TEMPORARY}{name}-"
         if is_alone:
             self._remove_leftovers(prefix)
+            self._remove_old_leftovers()
         with self._explained():
             self._say_what_is_damaged(self.folder / name)
             place = Path(tempfile.mkdtemp(prefix=prefix, dir=self.folder))
@@ -133,6 +136,14 @@ class Cache:
     def _remove_leftovers(self, prefix: str) -> None:
         for leftover in self.folder.glob(prefix + "*"):
             _remove(leftover)
+
+    def _remove_old_leftovers(self) -> None:
+        """Those of builds that were killed, and that nobody has begun again: another compiler or PyTorch has other entries."""
+        for leftover in self.folder.glob(_TEMPORARY + "*"):
+            lock = leftover.with_name(leftover.name[len(_TEMPORARY) :].rpartition("-")[0] + _ENTRY_LOCK)
+            with suppress(OSError):
+                if lock.exists() and time.time() - leftover.stat().st_mtime > _OLD and not is_held(lock):
+                    _remove(leftover)
 
     def _say_what_is_damaged(self, entry: Path) -> None:
         damage = manifest.damage(entry) if os.path.lexists(entry) else None

@@ -101,7 +101,9 @@ def test_the_portable_mechanism_asks_for_few_schemas(musa: Interpreter) -> None:
 
 WORK = """
 import collections, json, sys
+from torchada.base import plugins
 from torchada.hooks import activation
+plugins._find = lambda group: ()  # takes twenty calls for each package that is installed
 counts, begin, fallbacks = collections.Counter(), activation._begin, []
 def _begin(backend):
     import torch
@@ -119,7 +121,7 @@ print(json.dumps({"calls": counts["call"], "modules": len(ours), "fallbacks": fa
 """
 
 
-@pytest.mark.parametrize(("native", "calls"), [("1", 43_500), ("0", 53_000)])
+@pytest.mark.parametrize(("native", "calls"), [("1", 42_500), ("0", 52_000)])
 def test_little_python_runs(musa: Interpreter, native: str, calls: int) -> None:
     """Each module takes a tenth of a millisecond, and registering a fallback goes through all operators of torch."""
     work = musa.json(WORK, env={"TORCHADA_NATIVE": native})

@@ -34,6 +34,8 @@ WAYS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "portable": ((), {"TORCHADA_NATIVE": "0"}),
     "torchada run": (("-m", "torchada", "run"), {}),
 }
+#: Runs a program of plain PyTorch.
+CONTROL = Path(__file__).with_name("control.py")
 #: Nothing is redirected, and there is no device.
 PLAIN = {"TORCHADA_DISABLE": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
 

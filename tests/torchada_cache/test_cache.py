@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from _torchada_cache import cache as cache_module
 from _torchada_cache.cache import Cache
 from _torchada_cache.errors import CacheError
+from _torchada_cache.locks import locked
 
 # A program that builds an entry: it tells of each step in a file, and takes as long as somebody else lets it.
 BUILDER = """
@@ -329,6 +331,20 @@ def test_clearing_removes_a_link_and_nothing_behind_it(cache: Cache, tmp_path: P
     (cache.folder / "large").symlink_to(tmp_path / "moved")
     assert cache.clear() == 1 and not (cache.folder / "large").is_symlink()
     assert (tmp_path / "moved" / "manifest.json").is_file()
+
+
+def test_the_next_build_of_any_entry_removes_what_killed_builds_have_left_a_day_ago(cache: Cache) -> None:
+    """The entry of a killed build may never be built again: with another PyTorch it has another name."""
+    for name in ("killed", "busy", "young"):
+        cache.get(name, library)
+    for name, days in {"killed": 2, "busy": 2, "young": 0, "unlocked": 2}.items():
+        place = cache.folder / f"tmp-{name}-12345678"
+        place.mkdir()
+        os.utime(place, times=(time.time() - days * 86400,) * 2)
+    with locked(cache.folder / "busy.lock", "waiting"):
+        cache.get("entry", library)
+    left = {path.name for path in cache.folder.glob("tmp-*")}
+    assert left == {f"tmp-{name}-12345678" for name in ("busy", "young", "unlocked")}
 
 
 def test_clearing_removes_entries_and_what_killed_builds_have_left(cache: Cache) -> None:

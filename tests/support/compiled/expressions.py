@@ -114,7 +114,7 @@ _UNPATCHED = re.compile(
 _OTHERWISE_IN_MUSA = re.compile(
     r"tunable|jiterator|export_dot|gds|reen|host_|_host|_utils\._|amdsmi|nvml|uuid|pynvml|_check_c|annotations|profiler|get_sync|set_sync"
     r"|_uvm|metadata|traceback|get_per_process|list_gpu|device_memory_used|gencode|visible|get_device_properties|solver"
-    r"|caching_allocator|_sleep|enable_|get_arch_list|sparse\.|_compile_kernel|_get_device_index|from_external|check_error|Error$"
+    r"|caching_allocator|_sleep|enable_|get_arch_list|ipc_collect|sparse\.|_compile_kernel|_get_device_index|from_external|check_error|Error$"
 )
 
 

@@ -24,7 +24,7 @@ from support.tools.rows import PROGRAMS, Row, rows, spelled
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "reference" / "tools.md"
-TORCH = "2.13"
+TORCH, TORCH_MUSA = "2.13", "2.11.0"
 
 # Runs the rows as a program for musa, without torchada.
 WITHOUT_US = """
@@ -52,9 +52,9 @@ REASONS = {
 _INTRO = f"""# Tools: code that is traced, compiled, scripted, exported and pickled
 
 Each row is a function of a program in `tests/support/tools/programs`, written for CUDA. It was run on torch {TORCH} and the
-simulated torch_musa: under the **native** mechanism, under the **portable** one, and, for comparison, as the same text with "musa"
-in the place of "cuda", **without torchada**. "yes" means that what the row asserts is true. This includes that compiled or
-scripted code gives the result of eager code, and that the result is that of the program for musa.
+simulated torch_musa {TORCH_MUSA}: under the **native** mechanism, under the **portable** one, and, for comparison, as the same text
+with "musa" in the place of "cuda", **without torchada**. "yes" means that what the row asserts is true. This includes that compiled
+or scripted code gives the result of eager code, and that the result is that of the program for musa.
 
 `PYTHONPATH=tests python -m support.tools.page` makes this page, and
 `tests/areas/compiler/test_tools.py` checks every row of it.

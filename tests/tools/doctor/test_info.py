@@ -54,7 +54,7 @@ DIRECT = {
         "https://h/r.git@abc",
         "0.2.0 (https://h/r.git@abc)",
     ),
-    '{"url": "file:///tmp/a.whl", "archive_info": {}}': ("/tmp/a.whl", "0.2.0 (from a file)"),
+    '{"url": "file:///wheels/a.whl", "archive_info": {}}': ("/wheels/a.whl", "0.2.0 (from a file)"),
     "": ("", "0.2.0"),
     "[": ("", "0.2.0"),
 }

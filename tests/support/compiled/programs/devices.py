@@ -96,6 +96,12 @@ def current_device(x: torch.Tensor) -> Any:
     return inner, torch.cuda.current_device(), x + 1
 
 
+@PROGRAMS.add("torch_musa._exchange_device")
+def synchronized_device(x: torch.Tensor) -> Any:
+    torch.cuda.synchronize(1)
+    return torch.cuda.current_device(), x + 1
+
+
 @PROGRAMS.add()
 def device_context_by_name(x: torch.Tensor) -> Any:
     with torch.cuda.device("cuda:1"):
@@ -171,7 +177,7 @@ def generic_event(x: torch.Tensor) -> Any:
     return event.device, event.query(), x + 1
 
 
-@PROGRAMS.add()
+@PROGRAMS.add("torch_musa.core.stream.Stream.__new__")
 def stream_context(x: torch.Tensor) -> Any:
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())

@@ -243,5 +243,7 @@ def optimizers() -> Any:
         parameter.grad = torch.ones(2, device="cuda")
         optimizer.step()
         state = optimizer.state[parameter]
-        answers.append([parameter.tolist(), str(state["exp_avg"].device), str(state["step"].device)])
+        # Kernels of Adam differ in the last digits, CUDA's from PyTorch's own loops as well.
+        values = [round(value, 4) for value in parameter.tolist()]
+        answers.append([values, str(state["exp_avg"].device), str(state["step"].device)])
     return answers
