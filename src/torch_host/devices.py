@@ -79,6 +79,11 @@ def _named(device: Any) -> int | None:
     return parsed.index
 
 
+def entered(device: Any) -> int:
+    """index_of for the functions that run in `with torch.cuda.device(device)`, where a negative number is the current device."""
+    return _current.index if isinstance(device, int) and device < 0 else index_of(device)
+
+
 def _known(device: Any, name: str = "device", *, optional: bool = True) -> int:
     """index_of, with what torch.cuda says where it looks for a device before it asks the runtime."""
     index = _named(device)
@@ -216,7 +221,7 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 def synchronize(device: Any = None) -> None:
     """Wait for the device, whose kernels are done when they return."""
-    index_of(device)
+    entered(device)
 
 
 def init() -> None:

@@ -30,13 +30,19 @@ def initial_seed() -> int:
     return torch.default_generator.initial_seed()
 
 
+def _check(device: Any) -> None:
+    """torch.cuda makes a device of numbers and texts, and asks whatever else it is given for its `index`."""
+    given = torch.device("cuda", device) if isinstance(device, int) else device
+    index_of((torch.device(given) if isinstance(given, str) else given).index)
+
+
 def get_rng_state(device: Any = "cuda") -> torch.Tensor:
-    index_of(device)
+    _check(device)
     return torch.default_generator.get_state()
 
 
 def set_rng_state(new_state: torch.Tensor, device: Any = "cuda") -> None:
-    index_of(device)
+    _check(device)
     torch.default_generator.set_state(new_state)
 
 

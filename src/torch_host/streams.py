@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import operator
 import threading
 import time
 from types import TracebackType
@@ -11,7 +12,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from torch_host.devices import current_device, index_of, set_device
+from torch_host.devices import current_device, entered, index_of, set_device
 
 _numbers = itertools.count(1)
 _CUDA = 1  # among PyTorch's device types
@@ -21,15 +22,17 @@ _OF_ONE_PROCESS = "events of the host cannot be sent to another process"
 class Stream(torch.Stream):
     """A stream: a number on a device. What is put into it is done at once.
 
-    device: the device, default the current one. priority: kept, and without effect.
+    device: the device, default the current one. priority: from -1 to 0, kept and without effect; lower ones are -1.
+
+    Raises RuntimeError for a priority above 0, as CUDA does.
     """
 
     priority: int
 
     def __new__(cls, device: Any = None, priority: int = 0, **kwargs: Any) -> Any:
         index = kwargs.get("device_index")
-        index = index_of(device) if index is None else index
-        return cls._numbered(index, kwargs.get("stream_id", next(_numbers)), priority)
+        index = entered(device) if index is None else index
+        return cls._numbered(index, kwargs.get("stream_id", next(_numbers)), _in_range(priority))
 
     @classmethod
     def _numbered(cls, index: int, number: int, priority: int = 0) -> Any:
@@ -97,7 +100,13 @@ class ExternalStream(Stream):
     """A stream by a number from elsewhere."""
 
     def __new__(cls, stream_ptr: int, device: Any = None, **kwargs: Any) -> Any:
-        return cls._numbered(index_of(device), stream_ptr)
+        return cls._numbered(entered(device), stream_ptr)
+
+
+def _in_range(priority: int) -> int:
+    if operator.index(priority) > 0:
+        raise RuntimeError(f"Expected cuda stream priority to be less than or equal to 0, got {priority}")
+    return max(priority, Stream.priority_range()[1])
 
 
 def get_stream_from_external(data_ptr: int, device: Any = None) -> Stream:
@@ -115,8 +124,11 @@ class Event(torch.Event):
         interprocess: bool = False,
         external: bool = False,
     ) -> Any:
+        # CUDA's constructor takes its options as integers, and says so of others.
         made = torch.Event.__new__(cls, "cpu")
-        made.enable_timing = enable_timing
+        made.enable_timing, *_ = (
+            bool(operator.index(given)) for given in (enable_timing, blocking, interprocess, external)
+        )
         made._time, made._index = None, None
         return made
 
@@ -200,13 +212,13 @@ def _entered() -> list[StreamContext]:
 
 
 def default_stream(device: Any = None) -> Stream:
-    made: Stream = Stream._numbered(index_of(device), 0)
+    made: Stream = Stream._numbered(entered(device), 0)
     return made
 
 
 def current_stream(device: Any = None) -> Stream:
     """The stream that is current on a device: a new object at each call, as on CUDA, equal to the one that was set."""
-    index = index_of(device)
+    index = entered(device)
     current = _currents.streams.get(index)
     if current is None:
         return default_stream(index)

@@ -143,6 +143,15 @@ def test_every_patch_in_compiled_code() -> None:
 
 
 @pytest.mark.full
+def test_no_program_and_no_reason_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the portable mechanism, which has patches in all places: the native one does without some of them."""
+    monkeypatch.setenv("TORCHADA_NATIVE", "0")
+    cuda = _result(_start("cuda", "eager", "to"))
+    assert cuda["mechanism"] == "portable"
+    _account_for_every_patch(cuda)
+
+
+@pytest.mark.full
 def test_graphs_for_autograd() -> None:
     problems = _problems(*_both("aot_eager", *QUICK.split()))
     assert not problems, "\n".join(problems)

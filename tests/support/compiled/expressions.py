@@ -107,7 +107,7 @@ _VOLATILE = re.compile(
 _UNPATCHED = re.compile(
     r"Complex|_DeviceGuard|_POOL_HANDLE|_check_bf16|_code_compatible|_dummy|_extract|_get_device$|_get_generator|_get_nvml|_lazy_new"
     r"|_memory_viz|_pin_memory_utils|_sanitizer|_state_offset|_transform|_check_cuda|_warn_unsupported|cuda\.amp\.|\.comm\."
-    r"|custom_|cuda\.device$|device_of|\.graph$|jiterator|make_graphed|_record_memory|nccl|nvtx|profiler\.profile|sparse\.Bool"
+    r"|custom_|\w+Storage$|cuda\.device$|device_of|\.graph$|jiterator|make_graphed|_record_memory|nccl|nvtx|profiler\.profile|sparse\.Bool"
     r"|tunable\._|write_file|profiler\.init"
 )
 # torch_musa has no such name, or one with other arguments.
