@@ -121,8 +121,11 @@ NO_VALUES = {
     "nn.functional.fractional_max_pool2d", "nn.functional.fractional_max_pool3d", "multinomial", "bernoulli",
     "randint", "randint_like",
 }  # fmt: skip
-# By a random projection, whose luck decides how much of the result is rounding: how many times as far it may be off.
-LOOSER = {"svd_lowrank": 20.0}
+# How many times as far from the CPU's a result may be.
+LOOSER = {
+    "svd_lowrank": 20.0,  # by a random projection, whose luck decides how much of the result is rounding
+    "linalg.householder_product": 10.0,  # in complex64 both are up to 5e-5 from what complex128 gives
+}
 
 
 def _repeatable(op: Any, expected: Any, call: Callable[[Any, Any], Any], sample: Any) -> bool:
