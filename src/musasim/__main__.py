@@ -49,7 +49,14 @@ def _info(_: argparse.Namespace) -> int:
     print(f"visible devices:    {os.environ.get('MUSA_VISIBLE_DEVICES', 'all')}")
     print(f"memory per device:  {os.environ.get('MUSASIM_MEMORY_BYTES') or 16 << 30} bytes")
     print(f"graph executables:  {os.environ.get('MUSASIM_GRAPH_EXECUTABLES') or 2048}")
+    _describe_variables()
     return 0
+
+
+def _describe_variables() -> None:
+    """Each variable that the simulator reads, because any of them may be why two runs differ."""
+    for name in settings.KINDS:
+        print(f"{name}={os.environ.get(name) or '(not set)'}")
 
 
 def _describe_torch() -> None:
@@ -85,7 +92,11 @@ def _parser() -> argparse.ArgumentParser:
         ("build", _build, "compile for the installed torch, unless that has been done already"),
         ("toolkit", _toolkit, "make the simulated MUSA_HOME, unless it exists, and print its path"),
         ("key", _key, "print what changes when it has to be compiled again, as a key for a cache in CI"),
-        ("info", _info, "show the cache, the torch found, and the simulated hardware"),
+        (
+            "info",
+            _info,
+            "show the cache, the torch found, the simulated hardware, and each variable that the simulator reads",
+        ),
         ("clean", _clean, "remove everything that was compiled"),
     ):
         commands.add_parser(name, help=text, description=text).set_defaults(action=action)

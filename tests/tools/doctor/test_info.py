@@ -13,8 +13,10 @@ from cli.test_schemas import validate
 from musasim.base.cache import cache_path
 from support.interpreter import Interpreter
 from tools.doctor.test_facts import WHOLE
+from torchada.backends import select
+from torchada.base.adapters import ADAPTERS
 from torchada.tools.doctor import Result
-from torchada.tools.doctor.collect import _origin
+from torchada.tools.doctor.collect import _VARIABLES, _origin
 from torchada.tools.doctor.facts import Probe
 from torchada.tools.doctor.info import document, private
 
@@ -34,6 +36,14 @@ def test_the_screen_has_what_an_issue_needs() -> None:
     assert entries["driver"] == "3.3.4" and entries["MUSA SDK"] == "4.3.4" and entries["mechanism"].startswith("native")
     assert entries["variables"] == "TORCHADA_NATIVE=0" and entries["problems"] == "triton: it is PyPI's"
     assert "secret" not in str(found)
+
+
+def test_the_visible_devices_of_each_platform_are_shown() -> None:
+    backends = [backend for name in (*ADAPTERS, *select.BY_NAME_ONLY) if (backend := select.find(name))]
+    names = {backend.visible_devices for backend in backends} - {""}
+    assert "HOST_VISIBLE_DEVICES" in names and not [name for name in names if not _VARIABLES.fullmatch(name)]
+    entries = document(WHOLE._replace(variables=dict.fromkeys(names, "1")), [])["entries"]
+    assert {"name": "variables", "value": "\n".join(f"{name}=1" for name in names)} in entries
 
 
 def test_what_cannot_be_imported_is_said() -> None:

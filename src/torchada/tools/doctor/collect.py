@@ -63,6 +63,7 @@ NAMES = frozenset(
 )
 _VARIABLES = re.compile(
     r"(TORCHADA|MUSA|MUSASIM|MTHREADS|CUDA|MCCL|NCCL|PYTORCH|TORCH)_\w+|LD_LIBRARY_PATH|PYTHONPATH|(?:ASCEND|MLU)_\w+"
+    r"|HOST_VISIBLE_DEVICES|ZE_AFFINITY_MASK"
 )
 # Modules of packages that redirect torch.cuda as well. By module: PyPI has a `torchdevice` that is another project.
 _REDIRECTIONS = {"ascend_compat": "cuda-morph", "TorchDevice": "TorchDevice"}

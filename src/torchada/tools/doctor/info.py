@@ -15,11 +15,10 @@ from torchada.report.severity import ERROR, WARNING
 from torchada.tools.doctor.facts import Facts, Probe
 from torchada.tools.doctor.results import Result
 
-# What others need to know; anything else that is set may be private.
+# What others need to know besides torchada's variables and the simulator's; anything else that is set may be private.
 _SHOWN = re.compile(
-    r"MUSASIM_(?:DEVICE_COUNT|MEMORY_BYTES|MEMCHECK|CACHE_DIR|FACE|RELEASE|INDUCTOR|GRAPH_EXECUTABLES)"
-    r"|PYTORCH_(?:(?:CUDA|MUSA|NPU|MLU|NO_CUDA|NO_MUSA)_)?(?:ALLOC_CONF|MEMORY_CACHING)|(?:MUSA|CUDA|MTHREADS|ASCEND|ASCEND_RT|MLU)_VISIBLE_DEVICES|(?:MUSA|CUDA)_LAUNCH_BLOCKING"
-    r"|(?:NCCL|MCCL)_DEBUG|MUSA_HOME|TORCH_DEVICE_BACKEND_AUTOLOAD"
+    r"PYTORCH_(?:(?:CUDA|MUSA|NPU|MLU|NO_CUDA|NO_MUSA)_)?(?:ALLOC_CONF|MEMORY_CACHING)|(?:MUSA|CUDA|MTHREADS|ASCEND|ASCEND_RT|MLU|HOST)_VISIBLE_DEVICES|(?:MUSA|CUDA)_LAUNCH_BLOCKING"
+    r"|ZE_AFFINITY_MASK|(?:NCCL|MCCL)_DEBUG|MUSA_HOME|TORCH_DEVICE_BACKEND_AUTOLOAD"
 )
 _OF_THE_SYSTEM = ("/usr/", "/opt/")
 _OURS = ("torchada", "torch", "wrapt")
@@ -49,7 +48,9 @@ def _entries(facts: Facts, results: Sequence[Result]) -> Iterator[tuple[str, str
 
 
 def _is_shown(name: str) -> bool:
-    return settings.variable(name) is not None or _SHOWN.fullmatch(name) is not None
+    from musasim.base.settings import KINDS
+
+    return settings.variable(name) is not None or name in KINDS or _SHOWN.fullmatch(name) is not None
 
 
 def _variable(name: str, value: str) -> str:
