@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from torchada.pytest_plugin import run
+from torchada.pytest_plugin import HELP, SARIF, run
 from torchada.pytest_plugin.request import Request
 
 pytestmark = pytest.mark.once
@@ -71,6 +71,18 @@ def test_the_other_options_and_settings(asked: Asked) -> None:
     assert sarif == Request(1, True, "", "", os.path.abspath("out.sarif"))
     ini = "cuda_simulated = 1\ncuda_memcheck = true\ncuda_seed = 7\ncuda_capability = 8.0"
     assert asked(ini=ini) == Request(1, True, "7", "8.0")
+
+
+@pytest.mark.full
+def test_a_file_for_findings_switches_a_checker_on_where_none_is_asked_for(asked: Asked) -> None:
+    assert HELP[SARIF].endswith("without --cuda-streamcheck, it switches --cuda-memcheck on")
+    for words, checkers in (
+        (["--cuda-sarif=out.sarif"], (True, False)),
+        (["--cuda-sarif=out.sarif", "--cuda-streamcheck"], (False, True)),
+        (["--cuda-sarif=out.sarif", "--cuda-streamcheck", "--cuda-memcheck"], (True, True)),
+    ):
+        request = asked("--cuda-simulated=1", *words)
+        assert request is not None and (request.memcheck, request.streamcheck) == checkers
 
 
 @pytest.mark.full

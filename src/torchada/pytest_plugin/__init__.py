@@ -15,7 +15,7 @@ HELP = {
     SIMULATED: "run on N simulated GPUs (2 unless said otherwise), or `no`",
     MEMCHECK: "check each access of a kernel to memory, and fail the tests in which the checker finds a fault",
     STREAMCHECK: "check which work of streams nothing orders, and fail the tests that rely on an order",
-    SARIF: "write what the checker finds into this file, as SARIF; switches --cuda-memcheck on",
+    SARIF: "write what the checkers find into this file, as SARIF; without --cuda-streamcheck, it switches --cuda-memcheck on",
     SEED: "the order in which blocks of threads and work of streams run: a number, or `random`",
     CAPABILITY: "the compute capability of the simulated GPUs, such as 8.0",
 }
