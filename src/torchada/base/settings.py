@@ -1,7 +1,8 @@
 """Every TORCHADA_ environment variable: its name, its values, its default and its meaning. The only place that reads them.
 
-There are two exceptions. The start-up function reads three flags for itself, because it may import nothing, not even this; and the
-fast path behind it (hooks/importer.py) asks whether any of them is set, so that this is not loaded where none is.
+There are two exceptions. Start-up (_torchada_startup.py) reads what it needs for itself, because it may import nothing, not even
+this; and the fast path behind it (hooks/importer.py) asks whether any TORCHADA_ variable is set, so that this is not loaded where
+none is.
 """
 
 from __future__ import annotations
