@@ -29,6 +29,21 @@ def test_a_place_is_a_breakpoint_and_the_program_is_what_gdb_runs() -> None:
     assert not [word for word in gdb.command(asked("--gdb"), ["python"]) if word.startswith("break ")]
 
 
+def test_it_is_for_any_program_and_says_that_kernels_stop_on_the_simulator(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "gdb"
+    program.write_text("#!/bin/sh\necho gdb is started\n")
+    program.chmod(0o755)
+    path = {"PATH": str(tmp_path)}
+    done = Interpreter().run(["-m", "torchada", "run", "-q", "--on", "cpu", "--gdb", "x.py"], env=path)
+    assert done.stdout == "gdb is started\n"
+    parser = argparse.ArgumentParser()
+    gdb.argument(parser)
+    shown = " ".join(parser.format_help().split())
+    assert "On the simulator, PLACE may be in a kernel" in shown and "needs the simulator" not in shown
+
+
 def test_kernels_that_are_built_meanwhile_have_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NVCC_APPEND_FLAGS", "-lineinfo")
     assert gdb.environment(asked("--gdb")) == {"NVCC_APPEND_FLAGS": "-lineinfo -g -O0"}

@@ -33,8 +33,8 @@ def argument(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="PLACE",
-        help="run under gdb, and stop at PLACE (kernel.cu:7), in every thread of a kernel or in those of a condition: "
-        "--gdb='kernel.cu:7 if threadIdx.x == 3'; needs the simulator",
+        help="run under gdb, and stop at PLACE (module.cpp:7). On the simulator, PLACE may be in a kernel, which stops in each "
+        "of its threads or in those of a condition: --gdb='kernel.cu:7 if threadIdx.x == 3'",
     )
 
 
