@@ -35,6 +35,7 @@ def test_a_program_on_a_machine_without_a_device_is_told_what_runs_where(tmp_pat
         (["-q"], {}),
         (["--on", "cpu"], {}),
         (["--platform", "cpu"], {}),
+        (["--platform", "CUDA"], {}),
         ([], {"TORCHADA_PLATFORM": "host"}),
         (["--simulate"], {}),
         ([], {"TORCHADA_SIMULATE": "1"}),
@@ -45,15 +46,29 @@ def test_nothing_is_said_where_the_user_has_chosen(tmp_path: Path, arguments: li
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_program_is_told_that_torchada_is_switched_off(tmp_path: Path) -> None:
-    done = run(*PASS, folder=tmp_path, TORCHADA_DISABLE="1")
+@pytest.mark.parametrize("arguments", [[], ["--on", "cpu"], ["--platform", "musa"]])
+def test_a_program_is_told_that_torchada_is_switched_off(tmp_path: Path, arguments: list[str]) -> None:
+    done = run(*arguments, *PASS, folder=tmp_path, TORCHADA_DISABLE="1")
     assert "nothing is redirected, because TORCHADA_DISABLE is set" in done.stderr
 
 
-def test_an_adapter_without_a_device_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("arguments", "env"), [(["--platform", "musa"], {}), ([], {"TORCHADA_PLATFORM": "musa"})])
+def test_a_platform_that_is_named_and_not_there_is_told(
+    tmp_path: Path, arguments: list[str], env: dict[str, str]
+) -> None:
+    done = run(*arguments, *PASS, folder=tmp_path, **env)
+    why = "TORCHADA_PLATFORM=musa, but torch_musa is not installed"
+    assert done.stderr.startswith(f"torchada run: nothing is redirected, because {why}: ") and done.returncode == 0
+    assert run("-q", *arguments, *PASS, folder=tmp_path, **env).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"), [([], "torch_musa is installed"), (["--platform", "musa"], "TORCHADA_PLATFORM=musa")]
+)
+def test_an_adapter_without_a_device_is_named(tmp_path: Path, arguments: list[str], why: str) -> None:
     (tmp_path / "torch_musa.py").touch()
-    done = run(*PASS, folder=tmp_path)
-    assert done.stderr.startswith("torchada run: torch_musa is installed, but there is no device (/dev/mtgpu*)")
+    done = run(*arguments, *PASS, folder=tmp_path)
+    assert done.stderr.startswith(f"torchada run: {why}, but there is no device (/dev/mtgpu*)")
 
 
 @pytest.mark.parametrize(

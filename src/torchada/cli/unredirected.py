@@ -25,7 +25,7 @@ def check(options: argparse.Namespace) -> str:
     why = "TORCHADA_DISABLE is set" if settings.disable else "" if selection.backend is not None else selection.why
     if options.simulate:
         _check_simulator(options, why)
-    elif options.verbosity >= 0 and settings.platform == "auto":  # whoever names a platform knows what was asked for
+    elif options.verbosity >= 0 and settings.platform not in select.LEFT_ALONE:  # there, this was asked for by name
         _say(why, selection)
     return why
 
