@@ -1,4 +1,4 @@
-"""``python -m musasim``: build, inspect or remove the compiled part."""
+"""The simulator: compile, pack, inspect or remove its compiled part, make its toolkit, see which lines of kernels have run."""
 
 from __future__ import annotations
 

@@ -32,6 +32,38 @@ def test_a_command_is_one_file_with_a_command(plain: Interpreter, name: str) -> 
         assert " ".join(text.split())[1:] in shown
 
 
+def test_a_report_is_written_without_an_output_and_the_help_does_not_deny_it(
+    plain: Interpreter, tmp_path: Path
+) -> None:
+    (tmp_path / "a.cu").write_text("int x;\n")
+    run = Interpreter(env=plain.env, cwd=tmp_path).run
+    run(["-m", "torchada", "port", "a.cu", "--report", "r.json"])
+    assert {path.name for path in tmp_path.iterdir()} == {"a.cu", "r.json"}
+    assert "Without --output no source is written." in " ".join(
+        run(["-m", "torchada", "port", "--help"]).stdout.split()
+    )
+
+
+def test_the_file_of_an_output_is_replaced_by_force_as_the_help_says(plain: Interpreter, tmp_path: Path) -> None:
+    for name in ("a.cu", "b.mu"):
+        (tmp_path / name).write_text(f"int {name[0]};\n")
+    run = Interpreter(env=plain.env, cwd=tmp_path).run
+    run(["-m", "torchada", "port", "a.cu", "--output", "b.mu", "--force"])
+    assert (tmp_path / "b.mu").read_text() == "int a;\n"
+    shown = " ".join(run(["-m", "torchada", "port", "--help"]).stdout.split())
+    assert "were changed since; or the file that --output names" in shown
+
+
+def test_a_worse_finding_than_asked_for_counts_as_the_help_says(plain: Interpreter, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def f(:\n")  # an error: it cannot be read
+    run = Interpreter(env=plain.env, cwd=tmp_path).run
+    assert run(["-m", "torchada", "check", "a.py", "--fail-on", "note"], check=False).returncode == 1
+    accepted = run(["-m", "torchada", "check", "a.py", "--write-baseline", "b.json"])
+    assert accepted.stdout == "" and (tmp_path / "b.json").is_file()
+    shown = " ".join(run(["-m", "torchada", "check", "--help"]).stdout.split())
+    assert "of --fail-on or a worse one" in shown and "to accept them, and print nothing" in shown
+
+
 @pytest.mark.parametrize(
     "given", [[], ["nonsense"], ["--bogus"], ["status", "--bogus"], ["status", "-q", "-v"], ["port"]]
 )

@@ -52,7 +52,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="judge the installed packages as well, through what the project calls of them",
     )
     parser.add_argument("--baseline", metavar="FILE", help="leave out the findings that the file has")
-    parser.add_argument("--write-baseline", metavar="FILE", help="write all findings into the file, to accept them")
+    parser.add_argument(
+        "--write-baseline", metavar="FILE", help="write all findings into the file, to accept them, and print nothing"
+    )
     parser.add_argument(
         "--statistics", action="store_true", help="print numbers by code and by effort, in place of the findings"
     )
@@ -123,7 +125,7 @@ COMMAND = Command(
     summary="show what a project uses of CUDA, without running it",
     description="Read a project without running it: what it uses of CUDA and how each API is answered, what it asks about devices, "
     "what it needs of NVIDIA, and what in its CUDA sources cannot be ported. "
-    "Exit code 0: done; 1: it found something of the severity of --fail-on; 2: it failed.",
+    "Exit code 0: done; 1: it found something of the severity of --fail-on or a worse one; 2: it failed.",
     quiet="print what does not work and what is to be looked at, and no more",
     verbose="list every place",
     arguments=arguments,

@@ -30,7 +30,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="replace files in the output folder that this command did not write, or that were changed since",
+        help="replace files in the output folder that this command did not write, or that were changed since; or the file that "
+        "--output names",
     )
     parser.add_argument("--diff", action="store_true", help="print what changes, as a unified diff")
     parser.add_argument(
@@ -41,7 +42,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="write a report: .json or .html; may be given more than once",
     )
     parser.add_argument("--check", action="store_true", help="exit with 1 where something has no counterpart")
-    parser.add_argument("--jobs", type=positive, metavar="N", help="processes to use; by default one for each core")
+    parser.add_argument(
+        "--jobs", type=positive, metavar="N", help="processes that write the folder; by default one for each core"
+    )
 
 
 def port(options: argparse.Namespace) -> int:
@@ -144,7 +147,7 @@ def _write_report(tree: Any, sources: list[str], target: Path) -> None:
 
 COMMAND = Command(
     summary="port CUDA sources to MUSA, into a folder of their own",
-    description="Port CUDA sources to MUSA, into a folder of their own. Without --output nothing is written. "
+    description="Port CUDA sources to MUSA, into a folder of their own. Without --output no source is written. "
     "Exit code 0: done; 1: --check found something unported; 2: it failed.",
     quiet="print no summary",
     verbose="list every name that has no counterpart or should be looked at, not the most frequent alone",
