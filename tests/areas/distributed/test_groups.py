@@ -185,6 +185,20 @@ def test_a_split_may_keep_some_devices(founded: Callable[..., Any]) -> None:
     assert dist.get_backend(dist.split_group(split_ranks=[[0]], backend="mccl")) == "mccl"
 
 
+def test_a_part_is_found_by_its_own_tag_alone(founded: Callable[..., Any]) -> None:
+    """torch enters what new_group makes under the empty tag as well, and what split_group makes only under its own."""
+    whole = founded("nccl", device_id=torch.device("cuda", 0))
+    made, part = dist.new_group([0]), dist.split_group(split_ranks=[[0]])
+    inside = dist.split_group(part, [[0]])
+    world = c10d._world
+    assert [world.pg_to_tag[group] for group in (part, inside)] == [f"ptd:{g.group_name}" for g in (part, inside)]
+    assert [world.tags_to_pg[f"ptd:{group.group_name}"] for group in (part, inside)] == [[part], [inside]]
+    assert world.tags_to_pg[""] == [whole, made]
+    assert c10d._find_pg_by_ranks_and_tag("", [0]) is whole
+    dist.destroy_process_group(part)
+    assert world.tags_to_pg[""] == [whole, made]
+
+
 def test_subgroups_have_the_size_of_a_machine(founded: Callable[..., Any]) -> None:
     founded("nccl")
     for arguments in ((), (None,)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 from collections.abc import Iterator
 from typing import Any
 
@@ -41,6 +42,12 @@ def train(model: nn.Module, optimizer: Any, device: str) -> list[torch.Tensor]:
         model(x).square().sum().backward()
         optimizer.step()
     return [parameter.detach().cpu() for parameter in model.parameters()]
+
+
+def train_once(optimizer: Any) -> None:
+    for parameter in optimizer.param_groups[0]["params"]:
+        parameter.grad = torch.ones_like(parameter)
+    optimizer.step()
 
 
 @pytest.mark.parametrize(("kind", "way"), list(cases()))
@@ -205,6 +212,23 @@ def test_state_dict_goes_and_comes_back() -> None:
     other = torch.optim.Adam(model_of(torch.optim.Adam).cuda().parameters())
     other.load_state_dict(optimizer.state_dict())
     assert all(state["exp_avg"].is_cuda for state in other.state.values())
+
+
+@pytest.mark.parametrize(("kind", "way"), list(cases()))
+def test_a_step_read_on_the_cpu_goes_where_the_optimizer_counts(kind: Any, way: dict[str, Any]) -> None:
+    """On the device, a count is for kernels that read it there. The others' stay where the checkpoint was read."""
+    optimizer = kind(model_of(kind).cuda().parameters(), lr=0.01, **way)
+    train_once(optimizer)
+    file = io.BytesIO()
+    torch.save(optimizer.state_dict(), file)
+    file.seek(0)
+    other = kind(model_of(kind).cuda().parameters(), lr=0.01, **way)
+    other.load_state_dict(torch.load(file, map_location="cpu"))
+    counts = [state["step"] for state in other.state.values() if "step" in state]
+    is_on_the_device = bool(way.get("fused") or way.get("capturable"))
+    assert {(count.is_cuda, count.dtype) for count in counts} <= {(is_on_the_device, torch.float32)}
+    assert counts or kind.__name__ in ("SGD", "Adafactor", "Muon")
+    train_once(other)
 
 
 @pytest.mark.parametrize("way", [{}, {"foreach": True}, {"fused": True}])

@@ -97,6 +97,8 @@ class Parts:
             len(members), members.index(default.rank()), members, store=world.pg_map[default][1], **more
         )
         world.pg_group_ranks[group] = {rank: in_group for in_group, rank in enumerate(members)}
+        # Unlike a group that new_group makes, a part is found by its own tag alone.
+        world.tags_to_pg[""].remove(group)
         return group
 
 
