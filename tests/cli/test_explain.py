@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.interpreter import ROOT
+from support.json_schemas import validate
 from torchada import cli
 from torchada.cli.explain import explanations
 from torchada.report.answers import MEANINGS
@@ -55,9 +56,14 @@ def test_explain_lists_every_code_with_a_line(capsys: pytest.CaptureFixture[str]
     assert {line.split()[0] for line in capsys.readouterr().out.splitlines() if line[0] != " "} == explanations().keys()
 
 
-def test_explain_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["explain", "cuda-api", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["why"] == RULES["cuda-api"].why
+@pytest.mark.parametrize("asked", [["cuda-api"], []])
+def test_explain_prints_json(asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", *asked, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    validate(document, "explain")
+    found = {one["code"]: one for one in document["explanations"]}
+    assert found["cuda-api"]["why"] == RULES["cuda-api"].why
+    assert found.keys() == (set(asked) or explanations().keys())
 
 
 def test_a_code_that_there_is_not_is_answered_with_one_that_there_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from importlib.resources import files
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from support.interpreter import Interpreter
 from support.json_schemas import schema, validate
-from torchada import __version__
+from torchada import __version__, cli
 from torchada.report import schemas
 from torchada.report.answers import OF_CALLS, OF_SOURCES
 
@@ -83,6 +84,42 @@ def test_status_with_a_failed_area_fits_its_schema(plain: Interpreter, tmp_path:
     done = Interpreter(env=plain.env, cwd=tmp_path).run([*STATUS, "--probe"], check=False)
     validate(json.loads(done.stdout), "status")
     assert json.loads(done.stdout)["problems"]
+
+
+def commands_with_json() -> list[str]:
+    """The commands that declare --json."""
+    found = []
+    for name in cli.COMMANDS:
+        parser = argparse.ArgumentParser()
+        cli._load(name).arguments(parser)
+        found += [name] if any("--json" in option.option_strings for option in parser._actions) else []
+    return found
+
+
+# What keeps a command short; the others need nothing.
+SHORT = {"check": ["."], "verify": ["--only", "pointwise.add.float32"], "bench": ["--only", "matmul.float16"]}
+
+
+def test_commands_have_json() -> None:
+    assert {"check", "verify", "bench", "doctor", "info", "explain", "status", "views"} <= set(commands_with_json())
+
+
+@pytest.mark.parametrize("name", commands_with_json())
+def test_what_a_command_prints_as_json_fits_its_schema(name: str, plain: Interpreter, tmp_path: Path) -> None:
+    """Each names its schema in its help, too."""
+    (tmp_path / "train.py").write_text("import torch\ntorch.zeros(2).cuda()\n")
+    there = Interpreter(env=plain.env, cwd=tmp_path)
+    done = there.run(["-m", "torchada", name, *SHORT.get(name, []), "--json"], check=False)
+    document = json.loads(done.stdout)
+    assert list(document)[:4] == list(schemas.envelope(name)) and document["schema"] == f"torchada-{name}"
+    validate(document, name)
+    said = " ".join(there.run(["-m", "torchada", name, "--help"]).stdout.split())
+    assert f"torchada/report/schemas/{name}.json" in said
+
+
+def test_what_the_check_of_a_backend_prints_as_json_fits_its_schema(plain: Interpreter) -> None:
+    done = plain.run(["-m", "torchada.testing", "host", "--only", "devices.count", "--json"], check=False)
+    validate(json.loads(done.stdout), "backend-check")
 
 
 PROGRAM = """

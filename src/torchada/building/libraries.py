@@ -10,7 +10,7 @@ from torchada.porting.rules.build import LINKED_LIBRARIES
 
 # torch's own libraries, which the adapter's replace.
 TORCH = frozenset({"c10_cuda", "torch_cuda", "torch_cuda_cpp", "torch_cuda_cu", "torch_cuda_linalg"})
-# Left out, with a notice that gives the reason.
+# Left out, with a notice that gives the reason. The porter knows no counterpart of these either.
 ABSENT = {
     "cudadevrt": "kernels that start kernels are not known to be possible",
     "culibos": "it is a part of NVIDIA's static libraries",
@@ -21,7 +21,6 @@ ABSENT = {
     "nvidia-ml": "the counterpart takes other arguments",
     "cudnn_frontend": "it has no counterpart",
     "cusparseLt": "it has no counterpart",
-    "cufile": "GPUDirect Storage is NVIDIA's",
 }
 # What torch's own libraries are linked with. Extensions that call these need not name them, since they are linked with torch's.
 _BROUGHT_ALONG = {
@@ -60,8 +59,8 @@ def brought_along(sources: Iterable[str], toolkit: Toolkit) -> list[str]:
 
 def _why_left_out(name: str, toolkit: Toolkit) -> str | None:
     """The reason, if any. Many builds name libraries that they do not use; if one is used, loading reports the missing symbol."""
-    if name in ABSENT:
-        return ABSENT[name]
+    if _bare(name) in ABSENT:
+        return ABSENT[_bare(name)]
     own = counterpart(name, toolkit)
     if name in TORCH or own in (name, toolkit.runtime) or toolkit.has_library(own):
         return None
@@ -70,7 +69,7 @@ def _why_left_out(name: str, toolkit: Toolkit) -> str | None:
 
 def counterpart(name: str, toolkit: Toolkit) -> str:
     """The accelerator's name of the library `name`."""
-    bare = next((name[: -len(end)] for end in _STATIC if name.endswith(end)), name)
+    bare = _bare(name)
     if bare.startswith("cudnn_"):
         bare = "cudnn"
     if bare == "cudart":
@@ -80,8 +79,13 @@ def counterpart(name: str, toolkit: Toolkit) -> str:
 
 def is_of_cuda(name: str) -> bool:
     """Whether a library is one of CUDA's, or of torch's for CUDA."""
-    bare = next((name[: -len(end)] for end in _STATIC if name.endswith(end)), name)
-    return name in TORCH or name in ABSENT or bare in LINKED_LIBRARIES or bare.startswith("cudnn_")
+    bare = _bare(name)
+    return name in TORCH or bare in ABSENT or bare in LINKED_LIBRARIES or bare.startswith("cudnn_")
+
+
+def _bare(name: str) -> str:
+    """The name of a library without what its static file adds to it: libnvptxcompiler_static.a is nvptxcompiler."""
+    return next((name[: -len(end)] for end in _STATIC if name.endswith(end)), name)
 
 
 def linker_flags(flags: Sequence[str], toolkit: Toolkit) -> tuple[list[str], list[str]]:

@@ -7,7 +7,9 @@ import json
 import sys
 from difflib import get_close_matches
 
+from torchada.cli import output
 from torchada.cli.command import Command
+from torchada.report import schemas
 from torchada.report.explanations import Explanation, address
 from torchada.report.terminal import Terminal
 
@@ -18,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "code", nargs="?", metavar="CODE", help="as a command of torchada prints it; without one, all are listed"
     )
     code.completer = lambda **_: list(explanations())  # type: ignore[attr-defined]
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    output.arguments(parser, "explain")
 
 
 def explanations() -> dict[str, Explanation]:
@@ -41,7 +43,7 @@ def explain(options: argparse.Namespace) -> int:
     chosen = list(known.values()) if options.code is None else [known[options.code]]
     if options.json:
         entries = [{**one._asdict(), "page": address(one.page)} for one in chosen]
-        print(json.dumps(entries if options.code is None else entries[0], indent=2))
+        print(json.dumps({**schemas.envelope("explain"), "explanations": entries}, indent=2))
     elif options.code is None and options.verbosity <= 0:
         print("\n".join(Terminal(sys.stdout).table([(one.code, one.command, one.meaning) for one in chosen], "")))
     else:

@@ -21,7 +21,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code 0: no fault; 1: faults; 2: there is no such backend, or its adapter cannot be imported."""
     parser = argparse.ArgumentParser("python -m torchada.testing", description=main.__doc__)
     parser.add_argument("backend", help="the name of an installed backend, or where one is: package.module:NAME")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON, as torchada/report/schemas/backend-check.json describes it"
+    )
     parser.add_argument(
         "--only", default="", metavar="SUBJECT", help="a subject, such as tensors, or the name of one check"
     )

@@ -15,6 +15,7 @@ VERSIONS = {
     "bench": 1,
     "check": 1,
     "doctor": 1,
+    "explain": 1,
     "info": 1,
     "port": 1,
     "run": 1,
