@@ -194,7 +194,7 @@ else:
 
 
 ROUNDING = """
-from torch.musa.memory import memory_reserved
+memory_reserved = torch.musa.memory_reserved
 torch.musa.memory._set_allocator_settings("max_split_size_mb:64,max_non_split_rounding_mb:100")
 block = torch.empty(160 << 20, dtype=torch.uint8, device="musa")
 del block
