@@ -172,18 +172,40 @@ def test_its_own_variable_goes_first() -> None:
 
 @pytest.mark.parametrize(
     ("release", "option"),
-    [("2.7.1", "graph_capture_record_stream_reuse:True"), ("2.9.1", "per_process_memory_fraction:0.5")],
+    [
+        ("2.7.1", "graph_capture_record_stream_reuse:True"),
+        ("2.7.1", "max_non_split_rounding_mb:64"),
+        ("2.9.1", "large_segment_size_mb:40"),
+        ("2.9.1", "per_process_memory_fraction:0.5"),
+        ("2.11.0", "pinned_use_cuda_host_register:True"),
+        ("2.11.0", "release_lock_on_cudamalloc:True"),
+    ],
 )
-def test_options_of_later_releases_are_unknown(release: str, option: str) -> None:
+def test_options_of_other_releases_are_unknown(release: str, option: str) -> None:
     code = f"""
 try:
     torch.musa.memory._set_allocator_settings({option!r})
 except RuntimeError as error:
     assert "Unrecognized CachingAllocator option" in str(error)
 else:
-    raise SystemExit("an option of a later release was taken")
+    raise SystemExit("an option of another release was taken")
 """
     run(release, code)
+
+
+ROUNDING = """
+memory_reserved = torch.musa.memory_reserved
+torch.musa.memory._set_allocator_settings("max_split_size_mb:64,max_non_split_rounding_mb:100")
+block = torch.empty(160 << 20, dtype=torch.uint8, device="musa")
+del block
+block = torch.empty(70 << 20, dtype=torch.uint8, device="musa")
+assert memory_reserved() == 160 << 20, "a block that is 90 MiB too large is taken"
+"""
+
+
+@pytest.mark.parametrize("release", ["2.9.1", "2.11.0"])
+def test_how_much_too_large_a_block_may_be_can_be_set(release: str) -> None:
+    run(release, ROUNDING)
 
 
 UNIFIED = """

@@ -45,6 +45,11 @@ def name() -> str:
     return asked() or belonging_to(_torch_version())
 
 
+def version() -> str:
+    """What torch_musa.__version__ is, or will be once it is imported."""
+    return f"{VERSIONS[name()]}+musasim"
+
+
 def chosen() -> tuple[int, int, int]:
     """The chosen release, as numbers."""
     return RELEASES[name()]
@@ -86,8 +91,9 @@ def takes(name: str, torch_version: str) -> bool:
 
 def _torch_version() -> str:
     """Of the torch that is imported, or that would be."""
-    if "torch" in sys.modules:
-        return str(sys.modules["torch"].__version__)
+    stated = getattr(sys.modules.get("torch"), "__version__", None)
+    if stated is not None:  # it has none yet while it is being imported
+        return str(stated)
     from importlib.metadata import version
 
     return version("torch")

@@ -2,5 +2,5 @@
 
 from musasim.base import release as _release
 
-__version__ = f"{_release.VERSIONS[_release.name()]}+musasim"
+__version__ = _release.version()
 git_version = "musasim"

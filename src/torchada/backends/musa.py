@@ -127,7 +127,8 @@ _BUILD = Build(
     ),
 )
 
-# As torch_musa 2.7.1 parses them; it lists a backend musaMallocAsync, and refuses it.
+# As torch_musa 2.7.1, 2.9.1 and 2.11.0.post2 parse them, which all list a backend musaMallocAsync. The first two refuse it, and the
+# third does with SDKs before 5.1. Since 2.11.0 torch parses what every accelerator has, so those options are torch 2.11's.
 _ALLOCATOR = Allocator(
     name="torch_musa",
     variable="PYTORCH_MUSA_ALLOC_CONF",
@@ -135,12 +136,24 @@ _ALLOCATOR = Allocator(
         "backend": ("native", "unified"),
         "expandable_segments": (),
         "garbage_collection_threshold": (),
+        "graph_capture_record_stream_reuse": (),
+        "large_segment_size_mb": (),
+        "max_non_split_rounding_mb": (),
         "max_split_size_mb": (),
+        "per_process_memory_fraction": (),
         "pinned_num_register_threads": (),
+        "pinned_reserve_segment_size_mb": (),
         "pinned_use_background_threads": (),
         "pinned_use_musa_host_register": (),
         "release_lock_on_musamalloc": (),
         "roundup_power2_divisions": (),
+    },
+    since={
+        "graph_capture_record_stream_reuse": "2.9.1",
+        "large_segment_size_mb": "2.11.0",
+        "max_non_split_rounding_mb": "2.9.1",
+        "per_process_memory_fraction": "2.11.0",
+        "pinned_reserve_segment_size_mb": "2.11.0",
     },
     renames={
         "pinned_use_cuda_host_register": "pinned_use_musa_host_register",

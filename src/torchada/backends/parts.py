@@ -144,12 +144,14 @@ class Allocator(Record):
     name: what to call it in a message ("torch_musa").
     variable: the environment variable that it reads where CUDA's reads PYTORCH_CUDA_ALLOC_CONF.
     options: the options that it knows, each with the values that it accepts, or () for any.
+    since: the first release of the adapter that knows an option ("2.9.1"), for those that not every release knows.
     renames: CUDA's names of options that have another name here.
     """
 
     name: str
     variable: str
     options: Mapping[str, tuple[str, ...]]
+    since: Mapping[str, str] = {}
     renames: Mapping[str, str] = {}
 
 

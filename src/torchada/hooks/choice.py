@@ -38,7 +38,7 @@ def ask() -> select.Selection:
 
 def mirrors(backend: Backend) -> list[Mirror | AllocatorSettings | RuntimeMirror]:
     """What keeps CUDA's environment variables and the backend's in step."""
-    settings = [AllocatorSettings(backend.allocator)] if backend.allocator else []
+    settings = [AllocatorSettings(backend, backend.allocator)] if backend.allocator else []
     visible = [Mirror(backend.visible_devices)] if backend.visible_devices else []
     runtime = [RuntimeMirror(backend.variables)] if backend.variables.renames else []
     return [*visible, *settings, *runtime]

@@ -15,7 +15,7 @@ def patches(context: Context) -> Iterator[Patch]:
     allocator = context.backend.allocator
     if allocator is None:
         raise Skip("the backend's descriptor says nothing of an allocator's settings")
-    settings, to = AllocatorSettings(allocator), allocator.variable
+    settings, to = AllocatorSettings(context.backend, allocator), allocator.variable
     # os.environ looks these functions up among the globals of os for every change of a variable.
     yield Patch(os, "putenv", settings.putenv(os.putenv), 'os.environ["PYTORCH_CUDA_ALLOC_CONF"] = ...', to=to)
     yield Patch(os, "unsetenv", settings.unsetenv(os.unsetenv), 'del os.environ["PYTORCH_CUDA_ALLOC_CONF"]', to=to)

@@ -1,7 +1,8 @@
 """PYTORCH_CUDA_ALLOC_CONF under the name that the backend's allocator reads, with the options that it knows.
 
 The allocator refuses an option that it does not know, and reads its variable when it is first used. So the other options are left
-out, named in a warning, and the variable follows what the program sets before that.
+out, named in a warning, and the variable follows what the program sets before that. The installed release of the backend is looked
+up where an option is given that not every release knows.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from torchada.base.warnings import tell_once
 from torchada.redirect.mirrors import in_os
 
 if TYPE_CHECKING:
+    from torchada.backends.descriptor import Backend
     from torchada.backends.parts import Allocator
     from torchada.redirect.mirrors.visible_devices import Text
 
@@ -53,8 +55,8 @@ _BETWEEN_OPTIONS = r",(?![^\[]*\])"  # roundup_power2_divisions:[256:1,512:2] is
 class AllocatorSettings:
     """Copies CUDA's variable to the backend's, unless the user has set that one."""
 
-    def __init__(self, allocator: Allocator) -> None:
-        self._allocator = allocator
+    def __init__(self, backend: Backend, allocator: Allocator) -> None:
+        self._backend, self._allocator = backend, allocator
 
     def bring_up_to_date(self) -> None:
         """Copy what is set now, or remove our copy where nothing is set any more."""
@@ -93,7 +95,9 @@ class AllocatorSettings:
         options = [(option, option if refused and _is_none_of_cuda(option) else self._own(option)) for option in given]
         lacking = [option.strip() for option, own in options if own is None]
         if lacking:
-            tell_once(f"{where}: {', '.join(lacking)} is left out, because {self._allocator.name} has no such option")
+            tell_once(
+                f"{where}: {', '.join(lacking)} is left out, because this {self._allocator.name} has no such option"
+            )
         return ",".join(own for _, own in options if own is not None)
 
     def _own(self, option: str) -> str | None:
@@ -102,7 +106,17 @@ class AllocatorSettings:
             return name  # the allocator's own error tells what it expects
         name = self._allocator.renames.get(name, name)
         values = self._allocator.options.get(name)
-        return None if values is None or (values and value not in values) else f"{name}:{value}"
+        if values is None or (values and value not in values) or not self._is_in_this_release(name):
+            return None
+        return f"{name}:{value}"
+
+    def _is_in_this_release(self, name: str) -> bool:
+        since = self._allocator.since.get(name)
+        if since is None:
+            return True
+        from torchada.backends import releases  # no start-up waits for it that has no such option
+
+        return releases.numbers(releases.installed(self._backend)) >= releases.numbers(since)
 
     def _follow(self, environ: Mapping[str, str]) -> None:
         variable, ours = self._allocator.variable, _ours()
@@ -110,7 +124,7 @@ class AllocatorSettings:
         if own is not None and own != ours:
             return  # the user has set it
         wanted = next(self._wanted(environ), None)
-        if wanted:
+        if wanted is not None:  # an empty one too: torch_musa 2.11.0 reads PYTORCH_ALLOC_CONF where its own is not set
             os.environ[variable] = wanted
             _settings.ALLOCATOR.write(json.dumps(wanted))
         elif ours is not None:

@@ -80,12 +80,10 @@ class Reader {
   size_t next_ = 0;
 };
 
-size_t read_max_split_size(Reader& reader) {
-  const auto mebibytes = static_cast<size_t>(std::stoi(reader.value("max_split_size_mb")));
+size_t read_large_size(Reader& reader, const char* option) {
+  const auto mebibytes = static_cast<size_t>(std::stoi(reader.value(option)));
   TORCH_CHECK(
-      mebibytes > kLargestFixedSegment,
-      "CachingAllocator option max_split_size_mb too small, must be > ",
-      kLargestFixedSegment);
+      mebibytes > kLargestFixedSegment, "CachingAllocator option ", option, " too small, must be > ", kLargestFixedSegment);
   return std::min(mebibytes, std::numeric_limits<size_t>::max() / kMebibyte) * kMebibyte;
 }
 
@@ -175,7 +173,9 @@ void read_backend(Reader& reader) {
 void read_option(const std::string& name, Reader& reader, AllocatorSettings& made) {
   reader.expect(":");
   if (name == "max_split_size_mb") {
-    made.max_split_size = read_max_split_size(reader);
+    made.max_split_size = read_large_size(reader, "max_split_size_mb");
+  } else if (name == "max_non_split_rounding_mb") {
+    made.max_non_split_rounding = read_large_size(reader, "max_non_split_rounding_mb");
   } else if (name == "garbage_collection_threshold") {
     made.garbage_collection_threshold = read_threshold(reader);
   } else if (name == "roundup_power2_divisions") {
@@ -197,24 +197,32 @@ void read_option(const std::string& name, Reader& reader, AllocatorSettings& mad
   } else if (name == "per_process_memory_fraction") {
     made.memory_fraction = read_fraction(reader);
   } else {
-    reader.value(name.c_str()); // where host tensors lie, or how much pinned memory is reserved
+    reader.value(name.c_str()); // where host tensors lie, how much pinned memory is reserved, how large segments are
   }
 }
 
-// Options that 2.7.1 has not got.
-bool is_known_since(const std::string& name) {
-  const bool reserves = name == "per_process_memory_fraction" || name == "pinned_reserve_segment_size_mb";
-  return (name == "graph_capture_record_stream_reuse" && since(Release::v2_9_1)) || (reserves && since(Release::v2_11_0));
+template <size_t n>
+bool is_among(const std::string& name, const std::array<std::string_view, n>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_known(const std::string& name) {
+  constexpr std::array<std::string_view, 10> always = {
+      "max_split_size_mb", "garbage_collection_threshold", "roundup_power2_divisions", "backend", "cpu",
+      "expandable_segments", "release_lock_on_musamalloc", "pinned_use_musa_host_register",
+      "pinned_num_register_threads", "pinned_use_background_threads"};
+  constexpr std::array<std::string_view, 2> since_2_9_1 = {"graph_capture_record_stream_reuse", "max_non_split_rounding_mb"};
+  // The first is one of torch 2.11, which parses them together with torch_musa from here on.
+  constexpr std::array<std::string_view, 3> since_2_11_0 = {
+      "large_segment_size_mb", "per_process_memory_fraction", "pinned_reserve_segment_size_mb"};
+  constexpr std::array<std::string_view, 2> until_2_9_1 = {"release_lock_on_cudamalloc", "pinned_use_cuda_host_register"};
+  return is_among(name, always) || (since(Release::v2_9_1) && is_among(name, since_2_9_1)) ||
+      (since(Release::v2_11_0) ? is_among(name, since_2_11_0) : is_among(name, until_2_9_1));
 }
 
 void check_name(const std::string& name) {
-  constexpr std::array<std::string_view, 11> known = {
-      "max_split_size_mb", "garbage_collection_threshold", "roundup_power2_divisions", "backend",
-      "expandable_segments", "release_lock_on_musamalloc", "release_lock_on_cudamalloc",
-      "pinned_use_musa_host_register", "pinned_use_cuda_host_register", "pinned_num_register_threads",
-      "pinned_use_background_threads"};
   TORCH_CHECK(
-      name == "cpu" || is_known_since(name) || std::find(known.begin(), known.end(), name) != known.end(),
+      is_known(name),
       "Unrecognized CachingAllocator option: ",
       name);
 }
@@ -241,6 +249,7 @@ struct Current {
   AllocatorSettings settings;
   // Read at each allocation, so without the lock.
   std::atomic<size_t> max_split_size{std::numeric_limits<size_t>::max()};
+  std::atomic<size_t> max_non_split_rounding{AllocatorSettings{}.max_non_split_rounding};
   std::atomic<double> threshold{0};
   std::atomic<bool> expandable_segments{false};
   std::atomic<bool> rounds_up{false};
@@ -259,6 +268,7 @@ struct Current {
   void publish() {
     const auto& divisions = settings.roundup_divisions;
     max_split_size = settings.max_split_size;
+    max_non_split_rounding = settings.max_non_split_rounding;
     threshold = settings.garbage_collection_threshold;
     expandable_segments = settings.expandable_segments;
     memory_fraction = settings.memory_fraction;
@@ -322,6 +332,10 @@ size_t allocation_size(size_t bytes) {
 
 size_t max_split_size() {
   return current_settings().max_split_size.load(std::memory_order_relaxed);
+}
+
+size_t max_non_split_rounding() {
+  return current_settings().max_non_split_rounding.load(std::memory_order_relaxed);
 }
 
 double garbage_collection_threshold() {

@@ -12,6 +12,7 @@ namespace musasim {
 struct AllocatorSettings {
   std::string text;
   size_t max_split_size = std::numeric_limits<size_t>::max(); // bytes
+  size_t max_non_split_rounding = size_t{20} << 20; // bytes that a block may be too large by where it is not split
   double garbage_collection_threshold = 0;
   std::array<size_t, 16> roundup_divisions{}; // for sizes from 1 MiB, 2 MiB, ... on; 0 is none
   bool expandable_segments = false;
@@ -30,6 +31,7 @@ void set_allocator_settings(const std::string& text);
 // The number of bytes that a request takes up under these settings.
 size_t allocation_size(size_t bytes);
 size_t max_split_size();
+size_t max_non_split_rounding();
 double garbage_collection_threshold();
 bool expandable_segments();
 double memory_fraction_setting();

@@ -154,7 +154,7 @@ Block* DeviceCache::take_cached(BlockPool& pool, size_t size, c10::Stream stream
     return nullptr;
   }
   Block* block = *found;
-  const bool too_large = size < max_split_size() ? is_oversize(block) : block->size >= size + kMediumSegment;
+  const bool too_large = size < max_split_size() ? is_oversize(block) : block->size >= size + max_non_split_rounding();
   if (too_large) {
     return nullptr;
   }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from torchada.areas.kernels.overrides import library, sources
 from torchada.areas.kernels.overrides.compiler import Builder, CompileError
 from torchada.areas.kernels.overrides.library import Override
 from torchada.areas.kernels.overrides.toolchain import compilers_for
+from torchada.backends.releases import numbers
 from torchada.base import settings as _settings
 from torchada.base.caches import cache
 from torchada.base.warnings import warn_once
@@ -72,13 +72,8 @@ def _loaded(source: Path, built: Path | CompileError) -> list[Override]:
 
 def _not_needed(override: Override, context: Context, operators: frozenset[str]) -> str | None:
     adapter, version = context.backend.adapter, str(getattr(context.namespace, "__version__", ""))
-    if override.until and _numbers(version) >= _numbers(override.until):
+    if override.until and numbers(version) >= numbers(override.until):
         return f"is left to {adapter} {version}"
     if f"aten::{override.name}" not in operators:
         return f"does not exist in torch {context.torch.__version__}"
     return None
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """2.11.0.post2 is (2, 11, 0, 2); whatever follows a plus is ignored."""
-    return tuple(map(int, re.findall(r"\d+", version.partition("+")[0])))
