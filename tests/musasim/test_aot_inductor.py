@@ -68,3 +68,41 @@ def test_a_library_runs_by_the_class_of_torch_musa(inductor_cache: Path, tmp_pat
         assert result.tolist() == [[9.0] * 3] * 3
     """
     run(code, TORCHINDUCTOR_CACHE_DIR=str(inductor_cache))
+
+
+@pytest.mark.slow
+def test_a_package_is_loaded_by_the_function_of_torch_musa(inductor_cache: Path, tmp_path: Path) -> None:
+    code = f"""
+        import torch, torch_musa
+        from torch_musa._inductor.package import load_package
+        assert torch._inductor.package.package.load_package is load_package
+
+        class Model(torch.nn.Module):
+            def forward(self, x, y):
+                return torch.mm(x, y) + 1
+        x, y = torch.eye(3, device="musa"), torch.full((3, 3), 4.0, device="musa")
+        program = torch.export.export(Model(), (x, y))
+        with torch._inductor.config.patch({{"aot_inductor.package": True}}):
+            files = torch._inductor.aot_compile(program.module(), (x, y))
+        assert isinstance(files, list)
+        assert load_package(files, "musa")(x, y).tolist() == [[5.0] * 3] * 3
+
+        package = torch._inductor.package.package_aoti({str(tmp_path / "model.pt2")!r}, {{"model": files}})
+        assert load_package(package, "musa")(x, y).tolist() == [[5.0] * 3] * 3
+        result = load_package(package, "musa:1")(x.to("musa:1"), y.to("musa:1"))
+        assert result.device.index == 1 and result.tolist() == [[5.0] * 3] * 3
+
+        for path, device, text in (
+            (files, "xpu", "Unsupported device xpu"),
+            (package, "xpu", "Unsupported device xpu"),
+            ([], "musa", "Unable to find file with suffix .so"),
+            ("model.so", "musa", "Unable to load .so"),
+        ):
+            try:
+                load_package(path, device)
+            except RuntimeError as error:
+                assert text in str(error), error
+            else:
+                raise SystemExit(f"{{path}} was taken for {{device}}")
+    """
+    run(code, TORCHINDUCTOR_CACHE_DIR=str(inductor_cache))
