@@ -10,6 +10,7 @@
 #include "driver/reservation.h"
 #include "driver/host_memory.h"
 #include "driver/stream.h"
+#include "driver/elsewhere.h"
 #include "driver/capture.h"
 #include "driver/event.h"
 #include "driver/graph.h"

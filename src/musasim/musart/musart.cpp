@@ -19,6 +19,7 @@
 #include "driver/symbol.cpp"
 #include "driver/host_memory.cpp"
 #include "driver/stream.cpp"
+#include "driver/elsewhere.cpp"
 #include "driver/happens_before.cpp"
 #include "driver/postponed.cpp"
 #include "driver/stream_findings.cpp"

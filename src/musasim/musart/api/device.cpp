@@ -1,4 +1,5 @@
 #include "../driver/device.h"
+#include "../driver/elsewhere.h"
 #include "../driver/memory.h"
 #include "../driver/memory_pool.h"
 #include "../driver/stream.h"
@@ -64,7 +65,7 @@ musaError_t musaDeviceSynchronize(void) {
   if (const auto error = enter_unsafe()) {
     return remember(error);
   }
-  wait_until(last_completion(current_device(), false));
+  wait_for_device(current_device());
   streamcheck::host_waited_for_device(current_device());
   trim_after_wait(current_device());
   std::fflush(stdout); // from here on, the kernels' output is visible
@@ -78,7 +79,7 @@ musaError_t musaDeviceReset(void) {
     return remember(error);
   }
   const int device = current_device();
-  wait_until(last_completion(device, false));
+  wait_for_device(device);
   streamcheck::host_waited_for_device(device);
   release_all(device, Owner::Program);
   reset_pools(device);

@@ -80,7 +80,7 @@ musaError_t musaFree(void* pointer) {
   if (!found || found->base != pointer || found->owner != Owner::Program) {
     return remember(musaErrorInvalidValue);
   }
-  wait_until(last_completion(found->device, false));
+  wait_for_device(found->device);
   streamcheck::host_waited_for_device(found->device);
   return remember(release(pointer, Owner::Program) ? musaSuccess : musaErrorInvalidValue);
 }

@@ -253,6 +253,7 @@ WorkPtr ProcessGroupMCCL::submit(const Request& request, Lane& lane, std::functi
   if (times != nullptr) {
     work->then([times] { times->completed = unix_time_ns(); });
   }
+  work->begin_on_device();
   lane.push([ready, times, run = work->runner(row_of(std::move(job)))]() mutable {
     wait_until(ready);
     if (times != nullptr) {

@@ -154,6 +154,16 @@ std::exception_ptr WorkMCCL::Story::timed_out(const std::string& detail) const {
   return backend_error(text);
 }
 
+void WorkMCCL::Story::wait_for(Completion& completion, Clock::time_point until) const {
+  while (!completion.wait(std::min<Clock::time_point>(until, Clock::now() + kLook))) {
+    if (Clock::now() >= until) {
+      completion.complete(timed_out(""));
+    } else if (!health->good()) {
+      completion.complete(health->aborted());
+    }
+  }
+}
+
 WorkMCCL::WorkMCCL(Facts facts, std::shared_ptr<Health> health)
     : Work(facts.rank, facts.type, facts.title.c_str(), facts.inputs),
       facts_(std::move(facts)),
@@ -183,6 +193,18 @@ std::function<void()> WorkMCCL::runner(std::function<void(Deadline)> job) {
   };
 }
 
+void WorkMCCL::begin_on_device() {
+  auto wait = [completion = completion_, story = story_, known = known_, until = deadline_ + kGrace, raises = facts_.settings.raises_late_errors] {
+    story->wait_for(*completion, until);
+    musart::streamcheck::host_knows(known);
+    if (auto error = completion->error(); error && raises) {
+      raise_after_wait(std::move(error));
+    }
+  };
+  const auto work = musart::begin_elsewhere(facts_.device.index(), std::move(wait));
+  completion_->then([work] { musart::end_elsewhere(work); });
+}
+
 bool WorkMCCL::isCompleted() {
   if (!completion_->done() && !story_->health->good()) {
     completion_->complete(story_->health->aborted());
@@ -207,13 +229,7 @@ bool WorkMCCL::wait(Milliseconds timeout) {
   const bool goes_on = timeout == kNoTimeout && !facts_.settings.raises_late_errors &&
       facts_.type != c10d::OpType::BARRIER && !completion_->done();
   const auto until = timeout == kNoTimeout ? deadline_ + kGrace : after(timeout);
-  while (!completion_->wait(std::min<Clock::time_point>(until, Clock::now() + kLook))) {
-    if (Clock::now() >= until) {
-      completion_->complete(story_->timed_out(""));
-    } else if (!story_->health->good()) {
-      completion_->complete(story_->health->aborted());
-    }
-  }
+  story_->wait_for(*completion_, until);
   musart::streamcheck::stream_learns(stream_state(current_stream(facts_.device.index())), known_);
   if (timeout != kNoTimeout || facts_.type == c10d::OpType::BARRIER) {
     musart::streamcheck::host_knows(known_);

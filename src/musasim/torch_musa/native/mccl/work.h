@@ -62,6 +62,8 @@ class WorkMCCL final : public c10d::Work {
   void then(std::function<void()> callback) {
     completion_->then(std::move(callback));
   }
+  // From here on, a wait for the whole device waits for this work too, and raises its error.
+  void begin_on_device();
 
   bool isCompleted() override;
   bool isSuccess() const override;
@@ -94,6 +96,8 @@ class WorkMCCL final : public c10d::Work {
 
     std::exception_ptr failed(const std::exception& error) const;
     std::exception_ptr timed_out(const std::string& detail) const;
+    // Until the operation is over, or the time is, or the communicator is aborted.
+    void wait_for(Completion& completion, Clock::time_point until) const;
   };
 
   const Facts facts_;

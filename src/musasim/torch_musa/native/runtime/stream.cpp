@@ -10,11 +10,23 @@
 #include <array>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace musasim {
 namespace {
 
 constexpr int kPriorities = 1 - kHighestPriority;
+
+std::exception_ptr& error_from_elsewhere() {
+  thread_local std::exception_ptr error;
+  return error;
+}
+
+void raise_from_elsewhere() {
+  if (auto error = std::exchange(error_from_elsewhere(), nullptr)) {
+    std::rethrow_exception(error);
+  }
+}
 
 // Stream ids are torch_musa's: 0 is the default stream, an even number is a foreign handle. An odd one is a stream of the pool:
 // four bits name its priority, from 1 on, and those above them its place among the streams of that priority.
@@ -214,6 +226,12 @@ void wait_for_results(c10::Stream stream) {
   check_fault(stream.device_index());
 }
 
+void raise_after_wait(std::exception_ptr error) {
+  if (error_from_elsewhere() == nullptr) { // later ones follow from it
+    error_from_elsewhere() = std::move(error);
+  }
+}
+
 void synchronize_device(c10::DeviceIndex device) {
   refuse_after_fork();
   refuse_during_any_capture(device);
@@ -221,10 +239,11 @@ void synchronize_device(c10::DeviceIndex device) {
   device = resolve_device(device);
   tell_gpu_trace([](const auto& python) { python.trace_gpu_device_synchronization(kMusa); });
   const TracedCall call("musaDeviceSynchronize");
-  wait_until(musart::last_completion(device, /*blocking_only=*/false));
+  musart::wait_for_device(device);
   musart::streamcheck::host_waited_for_device(device);
   musart::trim_after_wait(device);
   check_fault(device);
+  raise_from_elsewhere();
 }
 
 void record_event(EventState& event, c10::Stream stream) {

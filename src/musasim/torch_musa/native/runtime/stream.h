@@ -5,6 +5,7 @@
 #include <c10/core/Stream.h>
 
 #include <cstdint>
+#include <exception>
 
 namespace musasim {
 
@@ -36,6 +37,8 @@ void wait_for(c10::Stream stream, int64_t when_ns);
 bool is_idle(c10::Stream stream);
 void synchronize_stream(c10::Stream stream);
 void synchronize_device(c10::DeviceIndex device);
+// For work that is done elsewhere (musart/driver/elsewhere.h): this thread's wait for the device, or its next one, raises it.
+void raise_after_wait(std::exception_ptr error);
 
 using musart::wait_until;
 
