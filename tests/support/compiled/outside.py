@@ -221,6 +221,7 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch_musa.device_count": ("process", "asked before a device is used: areas/cuda/test_backend_questions.py"),
     "*lightning*.accelerators.cuda.CUDAAccelerator.*": ("process", "prepares a device before the model is there"),
     "pynvml.*": ("process", "asks the management library: areas/cuda/test_pynvml.py"),
+    "ray.*": ("process", "prepares workers and loaders of Ray Train: areas/distributed/test_programs.py"),
 }
 # Those of them that some versions of torch, or one of the mechanisms, do not have, or that belong to a library.
 NOT_EVERYWHERE = frozenset(
@@ -244,5 +245,6 @@ NOT_EVERYWHERE = frozenset(
         "what Inductor knows of the CPU, *",
         "*lightning*.accelerators.cuda.CUDAAccelerator.*",
         "pynvml.*",
+        "ray.*",
     }
 )
