@@ -92,7 +92,8 @@ def test_the_trainer_of_transformers(tmp_path: Path, how: str, way: str) -> None
 def test_ray_train(tmp_path: Path) -> None:
     """Ray starts its workers itself, and shows each the GPU it may use by CUDA_VISIBLE_DEVICES."""
     needs("ray")
-    done = python(PROGRAMS / "ray_digits.py", tmp_path / "results", folder=tmp_path, env=AVAILABLE).must_succeed()
+    command = (PROGRAMS / "ray_digits.py", tmp_path / "results")
+    done = python(*command, folder=tmp_path, env=AVAILABLE, patience=900).must_succeed()  # Ray takes minutes to start
     assert sorted(done.devices.values()) == ["cuda:0", "cuda:1"]
     assert all(f"cuda:{rank}: nccl DistributedDataParallel current={rank}" in done.output for rank in range(2))
     assert 0 < done.losses[2] < 0.5
