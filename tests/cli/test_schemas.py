@@ -104,6 +104,7 @@ def test_commands_have_json() -> None:
     assert {"check", "verify", "bench", "doctor", "info", "explain", "status", "views"} <= set(commands_with_json())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", commands_with_json())
 def test_what_a_command_prints_as_json_fits_its_schema(name: str, plain: Interpreter, tmp_path: Path) -> None:
     """Each names its schema in its help, too."""

@@ -71,6 +71,7 @@ def tail(tmp_path: Path) -> Tail:
 ALL = [(0, "passed"), (1, "passed"), (2, "failed"), (3, "failed"), (4, "skipped"), (5, "passed")]
 
 
+@pytest.mark.full
 def test_every_test_is_recorded_with_what_came_of_it(tail: Tail) -> None:
     assert tail.run() == ALL
     assert sorted(tail.run("-n", "2")) == ALL

@@ -138,6 +138,7 @@ def scaler_with_infinity_on_one_rank(rank: int, size: int, where: str) -> tuple[
     return ShardedGradScaler.__module__, scaler.get_scale(), weight.tolist()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("where", ["musa", "cpu"])
 def test_an_infinite_gradient_on_one_rank_stops_all(two: Ranks, where: str) -> None:
     found = on_both(two, scaler_with_infinity_on_one_rank, where)

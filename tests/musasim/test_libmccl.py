@@ -150,6 +150,7 @@ def _multiplied(rank: int, size: int, unique_id: bytes) -> list[str]:
     return wrong
 
 
+@pytest.mark.full
 def test_sums_of_numbers_that_each_rank_multiplies_before(ranks: Ranks, unique_id: bytes) -> None:
     assert ranks.run(_multiplied, unique_id) == [[]] * SIZE
 

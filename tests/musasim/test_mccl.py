@@ -171,6 +171,7 @@ def test_collectives_that_the_library_lacks_raise(two: Ranks) -> None:
     two.run(refusals)
 
 
+@pytest.mark.full
 def test_2_7_1_raises_one_class_of_errors() -> None:
     older = Ranks(2, MUSASIM_RELEASE="2.7.1")
     try:

@@ -170,6 +170,7 @@ def given_up(rank: int, size: int, address: str) -> None:
             dist.barrier()
 
 
+@pytest.mark.full
 def test_an_aborted_group_refuses_operations(two: Ranks) -> None:
     two.run(given_up, meeting_point())
     assert two.run(reason, meeting_point()) == ["[2.0, 2.0]"] * 2

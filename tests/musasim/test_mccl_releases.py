@@ -176,6 +176,7 @@ print(entries())
     assert after == "[(0, 'mccl:all_reduce', [[3]])]"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("release", "asked"), [("2.11.0", True), ("2.11.0", False), ("2.9.1", True)])
 def test_2_11_0_leaves_the_newest_operations_of_a_group_that_is_aborted(
     release: str, asked: bool, tmp_path: Path

@@ -33,6 +33,7 @@ def kernels(rank: int, size: int) -> list[tuple[str, bool]]:
     return [(event.name(), event.device_resource_id() != own) for event in sorted(events, key=lambda e: e.start_ns())]
 
 
+@pytest.mark.full
 def test_each_collective_is_a_kernel_on_a_stream_of_the_communicator(two: Ranks) -> None:
     names = [
         "mcclKernel_AllReduce_RING_LL_Sum_float(mcclWorkElem)",

@@ -134,6 +134,7 @@ def fsdp1(rank: int, size: int) -> None:
     assert same(train(network, my_part(rank, size).bfloat16()), 2e-2)
 
 
+@pytest.mark.full
 def test_fsdp1(two: Ranks) -> None:
     two.run(fsdp1)
 

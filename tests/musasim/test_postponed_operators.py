@@ -38,11 +38,13 @@ def test_a_wait_that_is_missing_shows_with_some_seed(musa: Interpreter) -> None:
     assert found == names
 
 
+@pytest.mark.full
 def test_a_program_that_waits_is_right_with_every_seed(musa: Interpreter) -> None:
     for seed in SEEDS[:4]:
         assert [name for name, right in answers(musa, "planted(True)", seed).items() if not right] == []
 
 
+@pytest.mark.full
 def test_right_programs_give_the_same_with_every_seed(musa: Interpreter) -> None:
     plain = answers(musa, "right()")
     assert len(plain) >= 15
@@ -55,6 +57,7 @@ def test_the_same_number_gives_the_same_order(musa: Interpreter) -> None:
     assert answers(musa, "planted(False)", "3") == answers(musa, "planted(False)", "3")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("setting", ["MUSASIM_STREAMCHECK", "MUSA_LAUNCH_BLOCKING"])
 def test_nothing_waits_with_a_checker_or_where_launches_block(musa: Interpreter, setting: str) -> None:
     for seed in SEEDS[:2]:
@@ -86,6 +89,7 @@ print(raised)
 """
 
 
+@pytest.mark.full
 def test_what_is_wrong_is_raised_at_the_launch_or_where_only_values_are_at_the_wait(musa: Interpreter) -> None:
     once = ["RuntimeError"]
     expected = {"shapes": once, "overlap": once, "overlap of a copy": once, "sizes of a copy": once}
@@ -109,6 +113,7 @@ print([str(each.message).split()[0] for each in said])
 """
 
 
+@pytest.mark.full
 def test_a_warning_is_said_once(musa: Interpreter) -> None:
     for seed in ["", *SEEDS[:3]]:
         env = {
@@ -142,6 +147,7 @@ print(torch.allclose(y.cpu(), torch.ones(3).sinh()))
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(TORCH < (2, 9), reason="this torch.library replaces no kernel")
 def test_an_operator_that_is_written_in_python_runs_while_another_thread_has_its_lock(musa: Interpreter) -> None:
     assert musa.run(A_KERNEL_IN_PYTHON, env={"MUSASIM_SEED": "3"}).stdout == "True\n"

@@ -172,6 +172,7 @@ print("step 2: loss", float(torch.rand(1)))
 """
 
 
+@pytest.mark.full
 def test_what_the_control_draws_on_its_gpu_leaves_the_cpus_numbers_alone(tmp_path: Path) -> None:
     """As beside a GPU. Megatron draws there before it makes its weights on the CPU."""
     program = tmp_path / "draws.py"

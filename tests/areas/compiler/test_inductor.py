@@ -144,6 +144,7 @@ def test_reduce_overhead() -> None:
         first.sum()
 
 
+@pytest.mark.full
 def test_code_for_the_cpu_is_compiled_beside_the_device() -> None:
     """torch 2.7 by itself fails with KeyError: 'cpu' once a device of another package is registered."""
     agree(lambda x: x * 2 + 1, torch.rand(5, device="cuda"))

@@ -89,6 +89,7 @@ def test_where_nothing_remains_the_backend_does_not_read_torchs_variable_itself(
     assert "throw_on_cudamalloc_oom:True is left out" in done.stderr
 
 
+@pytest.mark.full
 def test_the_release_is_looked_up_where_an_option_depends_on_it(musa: Interpreter) -> None:
     show = "import sys, torch; print('torchada.backends.releases' in sys.modules)"
     assert musa.run(show, env={CUDA: "max_split_size_mb:64"}).stdout.split() == ["False"]

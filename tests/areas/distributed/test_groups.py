@@ -568,6 +568,7 @@ def test_a_device_after_the_options_is_left_out() -> None:
         dist.ProcessGroupNCCL(store, 0, 1, options, torch.device("cuda", 0), "more")
 
 
+@pytest.mark.full
 def test_a_group_of_gloo_is_taken_down_right_after_its_last_collective(musa: Interpreter, tmp_path: Path) -> None:
     """Each thread keeps Python's lock for as long as it likes, so that none of gloo's gets it while the group is taken down."""
     code = f"""

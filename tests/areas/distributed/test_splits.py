@@ -9,6 +9,7 @@ import pytest
 from support.launch import PROGRAMS, torchrun
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("release", ["2.7.1", "2.9.1"])
 def test_parts_are_made_on_all_ranks(tmp_path: Path, release: str) -> None:
     env = {"MUSASIM_RELEASE": release}
