@@ -188,6 +188,7 @@ def test_memory_is_the_processs(host: Interpreter) -> None:
 
 def test_random_state(host: Interpreter) -> None:
     code = """
+        import pickle
         import torch
         draw = lambda: torch.rand(3, device="cuda").tolist()
         torch.cuda.manual_seed_all(3)
@@ -205,10 +206,15 @@ def test_random_state(host: Interpreter) -> None:
         generator = torch.Generator(device="cuda").manual_seed(3)
         assert torch.rand(3, device="cuda", generator=generator).tolist() == first
         for own in (generator, torch.Generator("cuda:0"), torch.Generator(torch.device("cuda"))):
-            assert own.device == torch.ones(1, device="cuda").device and type(own) is torch.Generator
+            assert own.device == torch.ones(1, device="cuda").device and isinstance(own, torch.Generator)
+            assert type(own) is torch.Generator or not torch.Generator.__weakrefoffset__
+            assert pickle.loads(pickle.dumps(own)).initial_seed() == own.initial_seed()
         assert torch.Generator().device == torch.Generator("cpu").device == torch.device("cpu")
         assert torch.randperm(4, device="cuda", generator=generator).device == generator.device
-        assert not hasattr(generator, "clone_state") or generator.clone_state().device == generator.device
+        clone = generator.clone_state()
+        assert clone.device == generator.device
+        drawn = torch.rand(3, device="cuda", generator=generator)
+        assert torch.rand(3, device="cuda", generator=clone).equal(drawn)
         for wrong, kind in (("cuda:7", RuntimeError), ("nonsense", RuntimeError), (1.5, TypeError)):
             try:
                 torch.Generator(wrong)
