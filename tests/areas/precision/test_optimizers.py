@@ -11,6 +11,8 @@ import pytest
 import torch
 from torch import nn
 
+from support.interpreter import TORCH
+
 ALL = [
     value
     for name, value in sorted(vars(torch.optim).items())
@@ -85,9 +87,9 @@ def test_a_fused_step_is_the_cpus(kind: Any, options: dict[str, Any], dtype: tor
     torch.testing.assert_close(*found)
 
 
+@pytest.mark.skipif(TORCH < (2, 12), reason="CUDA's kernel, and torch.optim, have them from torch 2.12 on")
 @pytest.mark.parametrize("step", [torch._fused_adam_, torch._fused_adamw_])
 def test_a_fused_step_with_averages_in_bfloat16(step: Any) -> None:
-    """CUDA's kernel, and torch.optim, have them from torch 2.12 on."""
     param, grad = torch.ones(3, device="cuda"), torch.full((3,), 2.0, device="cuda")
     averages = torch.zeros(2, 3, device="cuda", dtype=torch.bfloat16)
     lists = [[each] for each in (param, grad, *averages)]
