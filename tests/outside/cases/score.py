@@ -19,6 +19,8 @@ NAME = "cases"
 KEPT = HERE / "kept" / f"{NAME}.toml"
 KINDS = ("right", "wrong", "refused", "time-out", "not run")
 _OURS = ("TORCHADA_", "MUSASIM_", "MUSA_", "CUDA_", "OUTSIDE_")
+# With it, print writes words one by one, and those of two ranks mix.
+_UNBUFFERED = "PYTHONUNBUFFERED"
 
 
 def run(
@@ -101,7 +103,7 @@ def _ran(case: Case, folder: Path, work: Path, seconds: float, release: str, mec
 
 def environment(case: Case, release: str, mechanism: str) -> dict[str, str]:
     """That of a user on a machine with two simulated GPUs, who has this Python's commands."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith((*_OURS, _UNBUFFERED))}
     commands = os.pathsep.join([sysconfig.get_path("scripts"), clean.get("PATH", os.defpath)])
     chosen = {"TORCHADA_NATIVE": str(int(mechanism == "native")), **({"MUSASIM_RELEASE": release} if release else {})}
     simulated = {"TORCHADA_SIMULATE": "1", "MUSASIM_DEVICE_COUNT": "2", "OMP_NUM_THREADS": "1", "PATH": commands}
