@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import os
 import sys
+import time
 import types
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -31,16 +32,24 @@ def founded(tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """`founded(backend, **more)` makes the group of all, which is this process, and gives it."""
 
     def found(backend: str | None = None, **more: Any) -> Any:
-        if dist.is_initialized():
-            dist.destroy_process_group()
+        take_down()
         place = tmp_path / str(len(list(tmp_path.iterdir())))
         place.touch()
         dist.init_process_group(backend, init_method=place.as_uri(), rank=0, world_size=1, **more)
         return dist.group.WORLD
 
     yield found
-    if dist.is_initialized():
-        dist.destroy_process_group()
+    take_down()
+
+
+def take_down() -> None:
+    if not dist.is_initialized():
+        return
+    if not NEWER_THAN_2_7:
+        # torch 2.7 takes a group down with Python's lock held, and waits for gloo's threads. One that still gives up what it has
+        # gathered needs that lock, so that it would hang, without torchada as well.
+        time.sleep(0.1)
+    dist.destroy_process_group()
 
 
 def reduced(group: Any = None, device: str = "cuda") -> torch.Tensor:
